@@ -58,7 +58,7 @@ typedef struct tesseract_open_options {
   void (*log_free)(void *log_data); /* may be null; called once, after the last log */
 } tesseract_open_options;
 
-#define TESSERACT_OPEN_LISTING 1u /* runs no code of the source: only the texts can be asked for */
+#define TESSERACT_OPEN_LISTING 1u /* runs no code of the source: only texts can be asked for */
 
 #define TESSERACT_OPEN_OPTIONS_INIT {sizeof(tesseract_open_options), 0, {NULL, 0}, NULL, NULL, NULL}
 
@@ -194,8 +194,8 @@ TESSERACT_API void tesseract_result_free(tesseract_result *result);
 
 /* [any] Resolves a signature; nothing of it is kept by reference.  The caller frees the call. */
 TESSERACT_API int32_t tesseract_prepare(tesseract_component *component,
-                                        const tesseract_signature *signature,
-                                        tesseract_call **call, tesseract_error **error);
+                                        const tesseract_signature *signature, tesseract_call **call,
+                                        tesseract_error **error);
 
 /* [any] The signature as resolved, with every list written out and a tensor for each leaf: dtype,
  * rank, and shape with -1 for what is known only at the run.  Lives as long as the call. */

@@ -87,8 +87,8 @@ typedef struct tesseract_host_table {
  * a copy.
  *
  * Positions: a component without `prepare` sees its own leaf tables, in the order of describe, with
- * null for what is not given or not wanted; leaves that the caller put in the JSON, or left to their
- * default, are tensors like the others.  A component with `prepare` sees the positions of the
+ * null for what is not given or not wanted; leaves that the caller put in the JSON, or left to
+ * their default, are tensors like the others.  A component with `prepare` sees the positions of the
  * signature it prepared, and reads the JSON itself. */
 
 struct tesseract_frame {

@@ -164,8 +164,9 @@ typedef struct tesseract_leaves {
   tesseract_string json;       /* of inputs: an object without the leaves above; else empty */
 } tesseract_leaves;
 
-#define TESSERACT_ALL (-1) /* apply: every output; else every differentiable output, or every
-                              differentiable input given as a tensor */
+/* apply: every output; else every differentiable output, or every differentiable input that is
+ * given as a tensor */
+#define TESSERACT_ALL (-1)
 
 #define TESSERACT_LEAVES_INIT {sizeof(tesseract_leaves), 0, 0, NULL, {NULL, 0}}
 
