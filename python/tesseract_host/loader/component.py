@@ -10,21 +10,14 @@ from typing import Any
 
 from pydantic import BaseModel, RootModel, create_model
 
-from tesseract_host.loader import description, generated
+from tesseract_host.loader import calls, description, generated
+from tesseract_host.loader.calls import FUNCTIONS
 from tesseract_host.loader.derivatives import DerivativeTypes
 from tesseract_host.loader.failures import INVALID_ARGUMENT, OpenError, RequestError
 from tesseract_host.loader.isolation import Isolation
 from tesseract_host.loader.plan import Plan
 from tesseract_host.loader.streams import Output
 from tesseract_host.runtime import config
-
-FUNCTIONS = {
-    "apply": "apply",
-    "jvp": "jacobian_vector_product",
-    "vjp": "vector_jacobian_product",
-    "jacobian": "jacobian",
-    "abstract_eval": "abstract_eval",
-}
 
 OPTIONS = (
     "export_pythonpath",
@@ -97,6 +90,10 @@ class Component:
             raise NotImplementedError(f"{self.name} has no {name}")
         return function
 
+    def call(self, endpoint: str, payload: dict[str, Any]) -> Any:
+        """Calls an endpoint on Python values, untouched; see `calls.call`."""
+        return calls.call(self, endpoint, payload)
+
     def prepare(
         self,
         endpoint: str,
@@ -128,13 +125,14 @@ class Schemas:
                 "ApplyInputSchema", generated.subclass(self.inputs, "Apply_")
             )
         }
-        self.result = result_model("ApplyOutputSchema", generated.subclass(self.outputs, "Apply_"))
-        self.abstract_result: type[RootModel[Any]] | None = None
+        self.results = {
+            "apply": result_model("ApplyOutputSchema", generated.subclass(self.outputs, "Apply_"))
+        }
         if hasattr(module, FUNCTIONS["abstract_eval"]):
             self.requests["abstract_eval"] = generated.request(
                 "AbstractInputSchema", generated.abstract_subclass(self.inputs)
             )
-            self.abstract_result = result_model(
+            self.results["abstract_eval"] = result_model(
                 "AbstractOutputSchema", generated.abstract_subclass(self.outputs)
             )
         self._derivatives: DerivativeTypes | None = None

@@ -38,8 +38,8 @@ class DerivativeTypes:
             raise RuntimeError("No differentiable inputs found in InputSchema")
         if not self.outputs:
             raise RuntimeError("No differentiable outputs found in OutputSchema")
-        self._input_path = path_type(self.inputs)
-        self._output_path = path_type(self.outputs)
+        self._input_path: Any = path_type(self.inputs)
+        self._output_path: Any = path_type(self.outputs)
 
     def request(self, endpoint: str, schema: Any) -> type[BaseModel]:
         """The model of a request to "jacobian", "jvp" or "vjp"."""

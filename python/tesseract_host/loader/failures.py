@@ -136,7 +136,7 @@ def location_path(error: ValidationError, location: tuple[int | str, ...]) -> st
     if known != id(error):
         schema = None
     steps: list[_paths.Step] = []
-    nodes = _members(schema)
+    nodes = [] if schema is None else _members(schema)
     for part in location[1:]:
         step, following = _step(nodes, part)
         if step is None:
@@ -147,16 +147,14 @@ def location_path(error: ValidationError, location: tuple[int | str, ...]) -> st
 
 
 def _members(node: Any) -> list[Any]:
-    """The types that a type may stand for: unions and annotations opened."""
-    if node is None:
-        return []
-    if walk.is_annotated(node):
-        return _members(node.__origin__)
-    if walk.get_origin(node) in walk.UNIONS:
-        return [m for member in walk.get_args(node) for m in _members(member)]
-    if walk.is_root_model(node):
-        return _members(node.model_fields["root"].annotation)
-    return [node]
+    """The types that a type may stand for, root models opened."""
+    opened = []
+    for member in walk.members(node):
+        if walk.is_root_model(member):
+            opened.extend(_members(member.model_fields["root"].annotation))
+        else:
+            opened.append(member)
+    return opened
 
 
 def _step(nodes: list[Any], part: int | str) -> tuple[_paths.Step | None, list[Any]]:

@@ -80,21 +80,14 @@ def locate(schema: Any, steps: walk.Pattern, given: bool) -> walk.Pattern:
 
     Root models are no level of the data.  Fields of inputs, `given`, are named by their alias.
     """
-    nodes, located = [schema], []
+    nodes: list[Any] = [schema]
+    located: list[_paths.Step] = []
     for step in steps:
-        nodes = [m for node in nodes for m in _opened(node)]
+        nodes = [member for node in nodes for member in walk.members(node)]
         key, nodes = _located_step(nodes, step, given)
         if key is not None:
             located.append(key)
     return tuple(located)
-
-
-def _opened(node: Any) -> list[Any]:
-    if walk.is_annotated(node):
-        return _opened(node.__origin__)
-    if walk.get_origin(node) in walk.UNIONS:
-        return [m for member in walk.get_args(node) for m in _opened(member)]
-    return [node]
 
 
 def _located_step(

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from tesseract_host.loader import merging, walk
 from tesseract_host.loader.failures import (
     INVALID_ARGUMENT,
-    EndpointError,
     RequestError,
-    remember,
 )
 from tesseract_host.loader.results import Extractor
 from tesseract_host.runtime.schema_types import is_array_annotation
@@ -47,7 +44,6 @@ class Plan:
         self._of = of
         self._wrt = wrt
         schemas = component.schemas
-        self._request = schemas.requests[endpoint]
         self._n_inputs = len(inputs)
         for path in inputs:
             check_known(schemas.inputs, path)
@@ -70,14 +66,16 @@ class Plan:
         """
         self._check_count(arrays)
         tree = self._template.fill(arrays)
-        with self._component_call():
-            if self._endpoint == "apply":
-                return self._apply(tree)
-            if self._endpoint == "jacobian":
-                return self._jacobian(tree)
-            if self._endpoint in ("jvp", "vjp"):
-                return self._product(tree, seeds)
-        raise RequestError("an abstract plan has no run", status=INVALID_ARGUMENT)
+        if self._endpoint == "apply":
+            outputs = self._component.call("apply", {"inputs": tree})
+            return self._extractor.tensors(outputs), self._extractor.json(outputs)
+        if self._endpoint == "jacobian":
+            payload = {"inputs": tree, "jac_inputs": self._wrt, "jac_outputs": self._of}
+            blocks = self._component.call("jacobian", payload)
+            return [blocks[out][path] for out in self._of for path in self._wrt], "{}"
+        if self._endpoint == "abstract_eval":
+            raise RequestError("an abstract plan has no run", status=INVALID_ARGUMENT)
+        return self._product(tree, seeds), "{}"
 
     def abstract(self, shapes: Sequence[Shape]) -> tuple[list[Shape], str]:
         """Calls abstract_eval on (shape, dtype name) per input; returns the same per output."""
@@ -85,45 +83,10 @@ class Plan:
         tree = self._template.fill(
             [{"shape": tuple(shape), "dtype": dtype} for shape, dtype in shapes]
         )
-        schemas = self._component.schemas
-        with self._component_call():
-            request = self._validated({"inputs": tree})
-            function = self._component.function("abstract_eval")
-            with self._errors():
-                returned = function(request.inputs)
-                assert schemas.abstract_result is not None
-                result = schemas.abstract_result.model_validate(returned, context=self._context())
-                outputs = result.model_dump()
-                return self._extractor.shapes(outputs), self._extractor.json(outputs)
+        outputs = self._component.call("abstract_eval", {"inputs": tree})
+        return self._extractor.shapes(outputs), self._extractor.json(outputs)
 
-    # ---- Endpoints -----------------------------------------------------------------------------
-
-    def _apply(self, tree: Any) -> Results:
-        request = self._validated({"inputs": tree})
-        function = self._component.function("apply")
-        with self._errors():
-            outputs = self.outputs_of(function(request.inputs))
-        return self._extractor.tensors(outputs), self._extractor.json(outputs)
-
-    def outputs_of(self, returned: Any) -> Any:
-        """The checked outputs, dumped, of what apply returned."""
-        schemas = self._component.schemas
-        if isinstance(schemas.outputs, type) and isinstance(returned, schemas.outputs):
-            if isinstance(returned, BaseModel):
-                returned = returned.model_dump()
-        return schemas.result.model_validate(returned, context=self._context()).model_dump()
-
-    def _jacobian(self, tree: Any) -> Results:
-        payload = {"inputs": tree, "jac_inputs": self._wrt, "jac_outputs": self._of}
-        request = self._validated(payload)
-        returned = self._call(request)
-        with self._errors():
-            blocks = self._component.schemas.derivatives.jacobian_result(
-                returned, self._of, self._wrt, self._context()
-            )
-        return [blocks[out][path] for out in self._of for path in self._wrt], "{}"
-
-    def _product(self, tree: Any, seeds: Sequence[Any]) -> Results:
+    def _product(self, tree: Any, seeds: Sequence[Any]) -> list[Any]:
         forward = self._endpoint == "jvp"
         seeded, wanted = (self._wrt, self._of) if forward else (self._of, self._wrt)
         if len(seeds) != len(seeded):
@@ -135,50 +98,9 @@ class Plan:
             raise RequestError("all seeds are zero", status=INVALID_ARGUMENT)
         names = ("jvp_inputs", "jvp_outputs") if forward else ("vjp_outputs", "vjp_inputs")
         vector = "tangent_vector" if forward else "cotangent_vector"
-        request = self._validated(
-            {"inputs": tree, names[0]: tuple(given), names[1]: wanted, vector: given}
-        )
-        returned = self._call(request)
-        types = self._component.schemas.derivatives
-        check = types.jvp_result if forward else types.vjp_result
-        with self._errors():
-            result = check(returned, wanted, self._context())
-        return [result[path] for path in wanted], "{}"
-
-    def _call(self, request: BaseModel) -> Any:
-        function = self._component.function(self._endpoint)
-        with self._errors():
-            return function(**{name: getattr(request, name) for name in type(request).model_fields})
-
-    # ---- Around a call -------------------------------------------------------------------------
-
-    def _validated(self, payload: dict[str, Any]) -> Any:
-        try:
-            return self._request.model_validate(payload, context=self._context())
-        except ValidationError as error:
-            remember(error, self._component.schemas.inputs)
-            raise
-
-    def _context(self) -> dict[str, Any]:
-        return {"base_dir": self._component.settings.get_config().input_path}
-
-    @contextlib.contextmanager
-    def _component_call(self) -> Any:
-        isolation = self._component.isolation
-        runs = isolation.runs.call() if isolation.served.uses_runs else contextlib.nullcontext()
-        try:
-            with runs:
-                yield
-        finally:
-            self._component.output.finish()
-
-    @contextlib.contextmanager
-    def _errors(self) -> Any:
-        try:
-            yield
-        except Exception as error:
-            outside = self._component.isolation.served.is_out_of_domain(error)
-            raise EndpointError(_FULL_NAMES[self._endpoint], error, outside) from None
+        payload = {"inputs": tree, names[0]: tuple(given), names[1]: wanted, vector: given}
+        result = self._component.call(self._endpoint, payload)
+        return [result[path] for path in wanted]
 
     # ---- Preparing -----------------------------------------------------------------------------
 
@@ -208,15 +130,6 @@ class Plan:
             if is_array_annotation(leaf.annotation):
                 located = merging.locate(schema, leaf.pattern, True)
                 self._template.map_leaf(located, _shape_of(leaf.annotation))
-
-
-_FULL_NAMES = {
-    "apply": "apply",
-    "jacobian": "jacobian",
-    "jvp": "jacobian_vector_product",
-    "vjp": "vector_jacobian_product",
-    "abstract_eval": "abstract_eval",
-}
 
 
 def _shape_of(annotation: Any) -> Any:

@@ -61,6 +61,15 @@ def container(annotation: Any) -> tuple[_paths.Step, tuple[Any, ...]] | None:
     return None
 
 
+def members(node: Any) -> list[Any]:
+    """The types that a type may stand for: unions and annotations opened."""
+    if is_annotated(node):
+        return members(node.__origin__)
+    if get_origin(node) in UNIONS:
+        return [inner for member in get_args(node) for inner in members(member)]
+    return [node]
+
+
 def field_type(field: FieldInfo) -> Any:
     """A field's annotation with its metadata."""
     if not field.metadata:
@@ -99,6 +108,7 @@ def map_leaves(
     ) -> Any:
         replaced = iter([visit(item, (*pattern, step)) for item in items])
         arguments = get_args(node)
+        new: tuple[Any, ...]
         if step is ANY_KEY:
             new = (arguments[0], next(replaced))
         else:

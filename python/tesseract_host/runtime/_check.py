@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from types import EllipsisType
 from typing import Any, TypeAlias
 
@@ -122,8 +123,11 @@ def is_device_object(value: Any) -> bool:
 def to_numpy(value: Any) -> np.ndarray[Any, Any]:
     """`value` as a plain C-contiguous ndarray whose dtype NumPy chooses."""
     array = np.asarray(value, order="C")
-    if array.dtype.kind == "O" and hasattr(value, "__dlpack__"):
-        array = np.asarray(read_only(np.from_dlpack(value)), order="C")
+    if array.dtype.kind != "O" or isinstance(value, np.ndarray | np.generic):
+        return array
+    if hasattr(value, "__dlpack__"):
+        with contextlib.suppress(BufferError, RuntimeError, TypeError):
+            return np.asarray(read_only(np.from_dlpack(value)), order="C")
     return array
 
 

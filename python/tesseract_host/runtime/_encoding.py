@@ -70,11 +70,12 @@ class EncodedArray(BaseModel):
 def encoded_model(shape: Shape, dtype: str | None, flags: tuple[str, ...]) -> type[EncodedArray]:
     """A fresh model of the encoded arrays that fit a declared shape and dtype."""
     names = [n for n in _dtypes.DTYPE_NAMES if dtype is None or _dtypes.castable(n, dtype)]
+    shape_type: Any = tuple[NonNegativeInt, ...]
     if shape is Ellipsis:
-        title, shape_type = "anyrank", tuple[NonNegativeInt, ...]
+        title = "anyrank"
     else:
         title = "_".join("any" if n is None else str(n) for n in shape) or "scalar"
-        axes = [NonNegativeInt if n is None else Literal[tuple({1: 0, n: 0})] for n in shape]
+        axes: Any = [NonNegativeInt if n is None else Literal[tuple({1: 0, n: 0})] for n in shape]
         shape_type = tuple[tuple(axes)] if axes else tuple[()]
     return create_model(
         f"EncodedArrayModel__{title}__{dtype}__{'_'.join(flags) or 'noflags'}",
@@ -217,7 +218,8 @@ def _read_url(url: str, offset: int, size: int) -> bytes:
 
 def split_reference(text: str) -> tuple[str, int, int | None]:
     """Path, offset and compressed size of `path[:offset[:size]]`."""
-    name, tail = text, []
+    name = text
+    tail: list[int] = []
     while len(tail) < 2:
         head, colon, last = name.rpartition(":")
         if not colon or not last.isdecimal():
@@ -267,7 +269,9 @@ def _values(array: np.ndarray[Any, Any]) -> Any:
         return np.vectorize(lambda v: str(v).strip("()"), otypes=[object])(array).tolist()
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         finite = np.isfinite(array)
-        return np.where(finite, array.astype(object), None).tolist()
+        values = array.astype(object)
+        values[~finite] = None
+        return values.tolist()
     return array.tolist()
 
 
