@@ -8,19 +8,15 @@
 
 #include "../component.h"
 
-#define DESCRIBE_THREADS(threads) \
-  DESCRIBE({                        \
-  "name": "occupancy",                                              \
-  "threads": threads,                                               \
-  "inputs": [                                                       \
-    {"path": "together", "dtype": "int64", "shape": [], "default": 1}\
-  ],                                                                \
-  "outputs": [                                                      \
-    {"path": "in_process", "dtype": "int64", "shape": []},          \
-    {"path": "in_instance", "dtype": "int64", "shape": []}          \
-  ]                                                                 \
+DESCRIBE({
+  "name": "occupancy",
+  "threads": THREADS,
+  "inputs": [{"path": "together", "dtype": "int64", "shape": [], "default": 1}],
+  "outputs": [
+    {"path": "in_process", "dtype": "int64", "shape": []},
+    {"path": "in_instance", "dtype": "int64", "shape": []}
+  ]
 })
-DESCRIBE_THREADS(THREADS)
 
 typedef struct room {
   int64_t inside;
