@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "commands.h"
-#include "document.h"
+#include "leaves.h"
 
 namespace tool {
 

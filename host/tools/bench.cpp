@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "commands.h"
-#include "document.h"
+#include "leaves.h"
 
 namespace tool {
 namespace {

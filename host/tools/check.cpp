@@ -13,7 +13,7 @@
 #include "../dtype.h"
 #include "../element.h"
 #include "commands.h"
-#include "document.h"
+#include "leaves.h"
 
 namespace tool {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "commands.h"
-#include "document.h"
+#include "leaves.h"
 
 namespace tool {
 namespace {

@@ -1,4 +1,4 @@
-#include "document.h"
+#include "leaves.h"
 
 #include <fstream>
 #include <iostream>
