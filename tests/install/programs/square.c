@@ -45,11 +45,11 @@ static int32_t vjp(void *instance, void *plan, tesseract_frame *frame) {
 }
 
 static const tesseract_plugin_table plugin = {
-  .size = sizeof plugin,
-  .abi = {TESSERACT_ABI_MIN, TESSERACT_ABI_MAX},
-  .describe = describe,
-  .apply = apply,
-  .vjp = vjp,
+    .size = sizeof plugin,
+    .abi = {TESSERACT_ABI_MIN, TESSERACT_ABI_MAX},
+    .describe = describe,
+    .apply = apply,
+    .vjp = vjp,
 };
 
 int32_t tesseract_plugin_v1(const tesseract_host_table *host, const tesseract_plugin_table **out) {
