@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = Path(__file__).parent / "programs"
+C_FLAGS = ("-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
 
 def user_environment(**variables: str) -> dict[str, str]:
@@ -59,3 +61,10 @@ class Installation:
         """The shared library itself."""
         (folder,) = self.config("--pkgconfigdir")
         return Path(folder).parent / "libtesseract_host.so.0"
+
+    def build_square(self, library: Path, *flags: str) -> Path:
+        """Compiles the component y = a x^2."""
+        cflags = self.config("--cflags")
+        source = PROGRAMS / "square.c"
+        run("cc", *C_FLAGS, "-shared", "-fPIC", *cflags, *flags, source, "-o", library)
+        return library

@@ -10,10 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from installation import Installation, run
+from installation import C_FLAGS, PROGRAMS, Installation, run
 
-PROGRAMS = Path(__file__).parent / "programs"
-C_FLAGS = ("-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 FORTRAN_MODULES = ["tesseract_host_c.f90"]
 GRADIENT = ["y 2 8 18", "dy/dx 4 8 12"]
 
@@ -98,11 +96,10 @@ def test_footprint(
     """Size and memory have limits; the time to open is only shown."""
     stripped = tmp_path / "stripped.so"
     run("strip", "-o", stripped, installation.library)
-    cflags, libs = installation.config("--cflags"), installation.config("--libs")
-    square = tmp_path / "square.so"
-    run("cc", *C_FLAGS, "-shared", "-fPIC", *cflags, PROGRAMS / "square.c", "-o", square)
+    flags = installation.config("--cflags", "--libs")
+    square = installation.build_square(tmp_path / "square.so")
     program = tmp_path / "footprint"
-    run("cc", *C_FLAGS, *cflags, PROGRAMS / "footprint.c", "-o", program, *libs)
+    run("cc", *C_FLAGS, PROGRAMS / "footprint.c", "-o", program, *flags)
     microseconds, kilobytes = (int(word) for word in run(program, square).split())
     with capsys.disabled():
         print(

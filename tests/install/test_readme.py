@@ -7,9 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from installation import ROOT, Installation, run
-
-PROGRAMS = Path(__file__).parent / "programs"
+from installation import PROGRAMS, ROOT, Installation, run
 
 
 @pytest.fixture(scope="module")

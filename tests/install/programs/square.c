@@ -1,6 +1,11 @@
 /* A component: y = a x^2 with its adjoint. */
 #include <tesseract_host/plugin.h>
 
+/* A test of the derivative check builds one whose adjoint is wrong. */
+#ifndef SLOPE
+#define SLOPE 2.0
+#endif
+
 static const char description[] = TESSERACT_JSON({
   "name": "square",
   "threads": "concurrent",
@@ -38,7 +43,7 @@ static int32_t vjp(void *instance, void *plan, tesseract_frame *frame) {
   if (da) *da = 0.0;
   for (int64_t i = 0; i < frame->inputs[0]->shape[0]; i++) {
     const double seed = dy ? dy[i] : 0.0;
-    if (dx) dx[i] = 2.0 * *a * x[i] * seed;
+    if (dx) dx[i] = SLOPE * *a * x[i] * seed;
     if (da) *da += x[i] * x[i] * seed;
   }
   return TESSERACT_OK;
