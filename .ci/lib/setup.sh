@@ -94,7 +94,8 @@ setup_venv() {
   unset PYTHONHOME PYTHONPATH TESSERACT_HOST_LOADER_PATH TESSERACT_HOST_PYTHON CONDA_PREFIX
 }
 
-# compile FOLDER OPTION...: configures a build folder where that is due, and compiles it.
+# compile FOLDER ARGUMENT...: configures a build folder where that is due, and compiles it; the
+# arguments are those of meson setup.
 compile() {
   local folder=$1
   shift

@@ -9,15 +9,20 @@ tests() {
     meson test -C build --no-rebuild --print-errorlogs
   counted "Python tests" $reports/pytest.xml \
     in_devenv python -m pytest -q tests --ignore tests/install --junitxml="$root/$reports/pytest.xml"
-  counted "examples" - examples/run-all "$root/build/prefix"
+  counted "examples" $reports/examples.xml \
+    examples/run-all "$root/build/prefix" --junit "$root/$reports/examples.xml"
   counted "install tests" $reports/install.xml \
     python -m pytest -q tests/install --junitxml="$root/$reports/install.xml"
 }
 
+# Builds the showcase as its reader would, against the installed library, and runs it.
 showcase() {
+  local folder=build/showcase
   install_prefix
+  export PKG_CONFIG_PATH=$root/build/prefix/lib/pkgconfig
+  compile "$folder" examples/heat-inversion
   say "showcase"
-  examples/heat-inversion/run "$root/build/prefix"
+  "$folder/heat-inversion" --output-dir "$folder/output"
 }
 
 bench() {

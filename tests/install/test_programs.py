@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from installation import C_FLAGS, PROGRAMS, Installation, run
 
-FORTRAN_MODULES = ["tesseract_host_c.f90"]
+FORTRAN_MODULES = [
+    f"tesseract_{name}.f90" for name in ("host_c", "arrays", "lists", "results", "host")
+]
 GRADIENT = ["y 2 8 18", "dy/dx 4 8 12"]
 
 Build = Callable[[Installation, Path], None]
