@@ -109,6 +109,7 @@ struct tesseract_call {
   uint32_t scratch_words = 0;
   uint32_t n_variables = 0;
   int32_t endpoint = 0;
+  tesseract_frame frame{};  // what is the same in every run
   std::vector<host::TensorClass> classes;
   std::vector<host::Position> in, out;
   std::vector<const DLTensor *> input_template;  // [n_inputs] constants, else null

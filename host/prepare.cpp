@@ -115,6 +115,7 @@ class CallBuilder {
       if (component_.has_prepare()) prepare_plan(plugin);
     }
     choose_path();
+    fill_frame();
     component_.prepared.fetch_add(1, std::memory_order_relaxed);
     return std::move(call_);
   }
@@ -455,6 +456,18 @@ class CallBuilder {
                   call_->n_variables <= 1024 &&
                   std::all_of(call_->in.begin(), call_->in.end(), plain) &&
                   std::all_of(call_->out.begin(), call_->out.end(), plain);
+  }
+
+  void fill_frame() {
+    tesseract_frame &frame = call_->frame;
+    frame.size = sizeof frame;
+    frame.endpoint = call_->endpoint;
+    frame.host = &host_table;
+    frame.log = &component_.log;
+    frame.signature = call_->seen ? &call_->seen->signature : &call_->resolved.signature;
+    frame.n_inputs = call_->n_inputs;
+    frame.n_seeds = call_->n_seeds;
+    frame.n_outputs = call_->n_outputs;
   }
 
   // ---- What is handed out

@@ -41,33 +41,29 @@ struct ClassShape {
   uint64_t bytes;
 };
 
+// What a run works out, on its stack.
 struct Scratch {
-  int64_t *words;      // of classes
+  int64_t *words;      // lengths and strides of classes
   int64_t *variables;  // lengths bound so far
-  uint64_t *begins;    // addresses, positions in, then out
-  uint64_t *sizes;
+  Extents extents;     // of positions in, then out
 };
 
 // Works out lengths and strides of a class whose first tensor is `first`; false if they overflow
 // or contradict what is bound.
-inline bool establish(const TensorClass &c, const DLTensor *first, Scratch &scratch,
+inline bool establish(const TensorClass &c, const DLTensor *first, const Scratch &scratch,
                       ClassShape &shape) {
   int64_t *lengths = scratch.words + c.scratch, *strides = lengths + c.rank;
   const LengthRule *rules = c.rules.data();
   for (int32_t k = 0; k < c.rank; k++) {
-    switch (rules[k].kind) {
-      case LengthRule::Kind::fixed:
-        lengths[k] = rules[k].fixed;
-        break;
-      case LengthRule::Kind::use:
-        lengths[k] = scratch.variables[rules[k].variable];
-        break;
-      case LengthRule::Kind::bind:
-        lengths[k] = first->shape[k];
-        if (lengths[k] < 0) return false;
-        scratch.variables[rules[k].variable] = lengths[k];
-        break;
+    int64_t length = rules[k].fixed;
+    if (rules[k].kind == LengthRule::Kind::use) {
+      length = scratch.variables[rules[k].variable];
+    } else if (rules[k].kind == LengthRule::Kind::bind) {
+      length = first->shape[k];
+      if (length < 0) return false;
+      scratch.variables[rules[k].variable] = length;
     }
+    lengths[k] = length;
   }
   uint64_t step = 1;
   bool overflow = false;
@@ -81,79 +77,90 @@ inline bool establish(const TensorClass &c, const DLTensor *first, Scratch &scra
   return !overflow && shape.bytes <= PTRDIFF_MAX;
 }
 
-// Zero if the tensor is exactly as its class says, compact and in host memory.
+// True if all of the tensor but its lengths and strides is as its class says, and those can be
+// read.  One predictable branch a word is cheaper here than collecting differences.
 template <int Rank>
-inline uint64_t difference(const DLTensor *tensor, const TensorClass &c, const ClassShape &shape) {
-  const int64_t *lengths = tensor->shape, *strides = tensor->strides;
-  uint64_t bad = 0;
-  const int32_t rank = Rank >= 0 ? Rank : c.rank;
-  for (int32_t k = 0; k < rank; k++) bad |= static_cast<uint64_t>(lengths[k] ^ shape.lengths[k]);
-  if (strides)
-    for (int32_t k = 0; k < rank; k++) bad |= static_cast<uint64_t>(strides[k] ^ shape.strides[k]);
-  return bad;
-}
-
-// True if all of the tensor but its lengths and strides is as it should be, and those can be read.
-inline bool plain(const DLTensor *tensor, const TensorClass &c) {
+inline bool plain(const DLTensor *tensor, uint64_t word, uint64_t align_mask, uint64_t device) {
   if (!tensor) return false;
   const auto address = reinterpret_cast<uint64_t>(tensor->data);
-  const uint64_t bad = (load_word(tensor, offsetof(DLTensor, ndim)) ^ c.word) |
-                       (load_word(tensor, offsetof(DLTensor, device)) ^ host_device) |
-                       tensor->byte_offset | (address & c.align_mask);
-  return bad == 0 && address != 0 && (c.rank == 0 || tensor->shape);
+  if (address == 0 || (address & align_mask)) return false;
+  if (load_word(tensor, offsetof(DLTensor, device)) != device) return false;
+  if (load_word(tensor, offsetof(DLTensor, ndim)) != word) return false;
+  return tensor->byte_offset == 0 && (Rank == 0 || tensor->shape);
+}
+
+// True if lengths and strides are those of the class; null strides are compact.
+template <int Rank>
+inline bool equal(const DLTensor *tensor, int32_t any_rank, const int64_t *lengths,
+                  const int64_t *strides) {
+  const int32_t rank = Rank >= 0 ? Rank : any_rank;
+  for (int32_t k = 0; k < rank; k++)
+    if (tensor->shape[k] != lengths[k]) return false;
+  if (tensor->strides)
+    for (int32_t k = 0; k < rank; k++)
+      if (tensor->strides[k] != strides[k]) return false;
+  return true;
 }
 
 template <int Rank>
-bool check_class(const TensorClass &c, const RunRequest &request, uint32_t n_in, Scratch &scratch,
-                 bool *missing) {
+bool check_class(const TensorClass &c, const DLTensor *const *in, DLTensor *const *out,
+                 uint32_t n_in, const Scratch &scratch, bool *missing) {
+  const uint64_t word = c.word, align_mask = c.align_mask, device = host_device;
   ClassShape shape = {c.fixed_lengths.data(), c.fixed_lengths.data() + c.rank, c.fixed_bytes};
-  const uint32_t *in = c.in.data(), *const in_end = in + c.in.size();
   if (!c.fixed) {
-    const DLTensor *first = in == in_end ? nullptr : request.in[*in];
-    if ((first && !plain(first, c)) || !establish(c, first, scratch, shape)) return false;
+    const DLTensor *first = c.in.empty() ? nullptr : in[c.in.front()];
+    if ((first && !plain<Rank>(first, word, align_mask, device)) ||
+        !establish(c, first, scratch, shape))
+      return false;
   }
-  uint64_t bad = 0;
-  for (; in != in_end; in++) {
-    const DLTensor *tensor = request.in[*in];
-    if (!plain(tensor, c)) return false;
-    bad |= difference<Rank>(tensor, c, shape);
-    scratch.begins[*in] = reinterpret_cast<uint64_t>(tensor->data);
-    scratch.sizes[*in] = shape.bytes;
+  const auto place = [&](const DLTensor *tensor, uint32_t position) {
+    const auto begin = reinterpret_cast<int64_t>(tensor->data);
+    scratch.extents.begins[position] = begin;
+    scratch.extents.ends[position] = begin + static_cast<int64_t>(shape.bytes);
+  };
+  for (const uint32_t i : c.in) {
+    const DLTensor *tensor = in[i];
+    if (!plain<Rank>(tensor, word, align_mask, device) ||
+        !equal<Rank>(tensor, c.rank, shape.lengths, shape.strides))
+      return false;
+    place(tensor, i);
   }
-  for (const uint32_t out : c.out) {
-    const DLTensor *tensor = request.out ? request.out[out] : nullptr;
-    scratch.sizes[n_in + out] = tensor ? shape.bytes : 0;
+  for (const uint32_t o : c.out) {
+    const DLTensor *tensor = out ? out[o] : nullptr;
     if (!tensor) {
-      scratch.begins[n_in + out] = 0;
+      scratch.extents.begins[n_in + o] = scratch.extents.ends[n_in + o] = 0;
       *missing = true;
       continue;
     }
-    if (!plain(tensor, c)) return false;
-    bad |= difference<Rank>(tensor, c, shape);
-    scratch.begins[n_in + out] = reinterpret_cast<uint64_t>(tensor->data);
+    if (!plain<Rank>(tensor, word, align_mask, device) ||
+        !equal<Rank>(tensor, c.rank, shape.lengths, shape.strides))
+      return false;
+    place(tensor, n_in + o);
   }
-  return bad == 0;
+  return true;
 }
 
-bool check_classes(const tesseract_call &call, const RunRequest &request, Scratch &scratch,
+bool check_classes(const tesseract_call &call, const RunRequest &request, const Scratch &scratch,
                    bool *missing) {
+  const DLTensor *const *const in = request.in;
+  DLTensor *const *const out = request.out;
   for (const TensorClass &c : call.classes) {
     bool fine = false;
     switch (c.rank) {
       case 0:
-        fine = check_class<0>(c, request, call.n_in, scratch, missing);
+        fine = check_class<0>(c, in, out, call.n_in, scratch, missing);
         break;
       case 1:
-        fine = check_class<1>(c, request, call.n_in, scratch, missing);
+        fine = check_class<1>(c, in, out, call.n_in, scratch, missing);
         break;
       case 2:
-        fine = check_class<2>(c, request, call.n_in, scratch, missing);
+        fine = check_class<2>(c, in, out, call.n_in, scratch, missing);
         break;
       case 3:
-        fine = check_class<3>(c, request, call.n_in, scratch, missing);
+        fine = check_class<3>(c, in, out, call.n_in, scratch, missing);
         break;
       default:
-        fine = check_class<-1>(c, request, call.n_in, scratch, missing);
+        fine = check_class<-1>(c, in, out, call.n_in, scratch, missing);
         break;
     }
     if (!fine) return false;
@@ -226,19 +233,8 @@ void describe_destinations(const RunRequest &request, tesseract_result &result) 
 }
 
 void fill_frame(const tesseract_call &call, const RunRequest &request, Frame &frame) {
-  tesseract_frame &shown = frame.shown;
-  shown.size = sizeof shown;
-  shown.flags = 0;
-  shown.endpoint = call.endpoint;
-  shown.reserved = 0;
-  shown.host = &host_table;
-  shown.log = &call.component->log;
-  shown.signature = &call.resolved.signature;
-  shown.owners = nullptr;
-  shown.n_inputs = call.n_inputs;
-  shown.n_seeds = call.n_seeds;
-  shown.n_outputs = call.n_outputs;
-  shown.stream = request.stream;
+  frame.shown = call.frame;
+  frame.shown.stream = request.stream;
   frame.component = call.component;
   frame.cancel = request.cancel;
   frame.sink = nullptr;
@@ -253,18 +249,15 @@ enum class FastRun { done, not_fast };
 static FastRun run_fast(const tesseract_call &call, const RunRequest &request,
                         const ThreadSlot &slot, int32_t *status, tesseract_error **error) {
   const uint32_t n = call.n_in + call.n_out;
-  auto *words = static_cast<uint64_t *>(
-      alloca((call.scratch_words + call.n_variables + 2 * n + 1) * sizeof(uint64_t)));
-  Scratch scratch;
-  scratch.begins = words;
-  scratch.sizes = words + n;
-  scratch.words = reinterpret_cast<int64_t *>(words + 2 * n);
-  scratch.variables = scratch.words + call.scratch_words;
+  const uint32_t padded = padded_count(n);
+  auto *words = static_cast<int64_t *>(
+      alloca((call.scratch_words + call.n_variables + 2 * padded) * sizeof(int64_t)));
+  const Scratch scratch = {
+      words + 2 * padded, words + 2 * padded + call.scratch_words, {words, words + padded}};
   bool missing = false;
   if (!check_classes(call, request, scratch, &missing)) return FastRun::not_fast;
   if (missing && !request.result) return FastRun::not_fast;
-  if (!call.overlap_allowed &&
-      outputs_overlap(scratch.begins, scratch.sizes, call.n_in, call.n_out))
+  if (!call.overlap_allowed && outputs_overlap(scratch.extents, call.n_in, call.n_out))
     return FastRun::not_fast;
 
   Frame frame;
