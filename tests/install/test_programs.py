@@ -15,7 +15,7 @@ from installation import C_FLAGS, PROGRAMS, Installation, run
 FORTRAN_MODULES = [
     f"tesseract_{name}.f90" for name in ("host_c", "arrays", "lists", "results", "host")
 ]
-GRADIENT = ["y 2 8 18", "dy/dx 4 8 12"]
+GRADIENT = [["y", 2.0, 8.0, 18.0], ["dy/dx", 4.0, 8.0, 12.0]]
 
 Build = Callable[[Installation, Path], None]
 
@@ -89,7 +89,8 @@ def test_program_runs_native_and_python_components(
         cwd=programs,
         **installation.variables,
     )
-    assert [" ".join(line.split()) for line in printed.splitlines()] == GRADIENT * 2
+    lines = [line.split() for line in printed.splitlines()]
+    assert [[name, *map(float, values)] for name, *values in lines] == GRADIENT * 2
 
 
 def test_footprint(
