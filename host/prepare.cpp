@@ -576,7 +576,9 @@ tesseract_call::tesseract_call() = default;
 
 tesseract_call::~tesseract_call() {
   derived.reset();
-  if (plan && component->plugin->forget) component->plugin->forget(component->instance, plan);
+  // A derived call is its own plan.
+  if (plan && !derived && component->plugin->forget)
+    component->plugin->forget(component->instance, plan);
   host::ComponentReference::release(component);
 }
 
