@@ -575,9 +575,10 @@ void CallDeleter::operator()(tesseract_call *call) const {
 tesseract_call::tesseract_call() = default;
 
 tesseract_call::~tesseract_call() {
-  derived.reset();
-  // A derived call is its own plan.
-  if (plan && !derived && component->plugin->forget)
+  // A derived call is its own plan, which the component never saw.
+  if (derived)
+    derived.reset();
+  else if (plan && component->plugin->forget)
     component->plugin->forget(component->instance, plan);
   host::ComponentReference::release(component);
 }
