@@ -580,8 +580,11 @@ void CallDeleter::operator()(tesseract_call *call) const {
 tesseract_call::tesseract_call() = default;
 
 tesseract_call::~tesseract_call() {
-  derived.reset();
-  if (plan && component->plugin->forget) component->plugin->forget(component->instance, plan);
+  // A derived call is its own plan, which the component never saw.
+  if (derived)
+    derived.reset();
+  else if (plan && component->plugin->forget)
+    component->plugin->forget(component->instance, plan);
   host::ComponentReference::release(component);
 }
 
