@@ -11,8 +11,8 @@
 !
 ! Compile before it, in this order: tesseract_host_c.f90, tesseract_arrays.f90 (which explains
 ! memory order, and so `reversed`), tesseract_lists.f90 and tesseract_results.f90 (which list what
-! can be done with those); link libtesseract_host.  Arrays are real(real64), real(real32), integer(int64), integer(int32), complex(real64) or
-! logical(c_bool), of ranks 0 to 7, contiguous.
+! can be done with those); link libtesseract_host.  Arrays are real(real64), real(real32),
+! integer(int64), integer(int32), complex(real64) or logical(c_bool), of ranks 0 to 7, contiguous.
 !
 ! Errors.  Whatever can fail has an optional argument `error`, which is set on each call.  Without
 ! it a failure stops the program with the message.

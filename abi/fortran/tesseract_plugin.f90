@@ -2,8 +2,10 @@
 !
 ! An endpoint is a bind(c) function of the interface tesseract_endpoint:
 !
+!   real(real64), pointer :: x(:), y(:)
+!   nullify (x, y)                               ! else gfortran warns of the next lines
 !   status = TESSERACT_OK
-!   call tesseract_input(frame, 1, x, status)     ! real(real64), pointer :: x(:), y(:)
+!   call tesseract_input(frame, 1, x, status)
 !   call tesseract_output(frame, 1, y, status)
 !   if (status /= TESSERACT_OK) return
 !   if (associated(y)) y = x**2
