@@ -51,7 +51,12 @@ class Frame {
     return view<T>(frame_->outputs, frame_->n_outputs, index, "output");
   }
 
-  /// An output whose shape is the component's to say (see allocate_output): a wanted one.
+  /// Whether an output is wanted: view or allocate it then.
+  bool output_wanted(std::uint64_t index) const {
+    return checked(frame_->outputs, frame_->n_outputs, index, "output") != nullptr;
+  }
+
+  /// A wanted output whose shape is the component's to say (see allocate_output).
   template <Element T>
   View<T> allocate(std::uint64_t index, const Shape &shape) const {
     const DLDataType dtype = dtype_of<T>();
@@ -89,15 +94,20 @@ class Frame {
   tesseract_frame *get() const noexcept { return frame_; }
 
  private:
+  template <class Tensor>
+  static Tensor *checked(Tensor *const *tensors, std::uint64_t count, std::uint64_t index,
+                         const char *kind) {
+    if (index < count) return tensors[index];
+    throw Error(TESSERACT_ERROR_COMPONENT, "the component asks for " + std::string(kind) + " " +
+                                               std::to_string(index) + " of " +
+                                               std::to_string(count));
+  }
+
   template <class T, class Tensor>
-  View<T> view(Tensor *const *tensors, std::uint64_t count, std::uint64_t index,
-               const char *kind) const {
-    if (index >= count) {
-      throw Error(TESSERACT_ERROR_COMPONENT, "the component asks for " + std::string(kind) + " " +
-                                                 std::to_string(index) + " of " +
-                                                 std::to_string(count));
-    }
-    return tensors[index] == nullptr ? View<T>() : View<T>(*tensors[index]);
+  static View<T> view(Tensor *const *tensors, std::uint64_t count, std::uint64_t index,
+                      const char *kind) {
+    Tensor *tensor = checked(tensors, count, index, kind);
+    return tensor == nullptr ? View<T>() : View<T>(*tensor);
   }
 
   tesseract_frame *frame_;
@@ -184,10 +194,10 @@ struct Adapter {
     table.destroy = destroy;
     table.describe = describe;
     table.apply = apply;
-    if constexpr (requires(Solver & s, Frame f) { s.jvp(f); }) table.jvp = jvp;
-    if constexpr (requires(Solver & s, Frame f) { s.vjp(f); }) table.vjp = vjp;
-    if constexpr (requires(Solver & s, Frame f) { s.jacobian(f); }) table.jacobian = jacobian;
-    if constexpr (requires(Solver & s, Frame f) { s.abstract_eval(f); }) {
+    if constexpr (requires(Solver &s, Frame f) { s.jvp(f); }) table.jvp = jvp;
+    if constexpr (requires(Solver &s, Frame f) { s.vjp(f); }) table.vjp = vjp;
+    if constexpr (requires(Solver &s, Frame f) { s.jacobian(f); }) table.jacobian = jacobian;
+    if constexpr (requires(Solver &s, Frame f) { s.abstract_eval(f); }) {
       table.abstract_eval = abstract_eval;
     }
     return table;

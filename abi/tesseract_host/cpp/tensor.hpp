@@ -42,7 +42,7 @@ using element_of = std::remove_cvref_t<std::ranges::range_reference_t<Range>>;
 /// bits, char excluded.  Other dtypes (bfloat16, …) are given by a DLDataType.
 template <class T>
 concept Element = detail::is_one_of<T, float, double> || detail::is_complex<T> ||
-    (std::integral<T> && !detail::is_text<T> && sizeof(T) <= 8);
+                  (std::integral<T> && !detail::is_text<T> && sizeof(T) <= 8);
 
 /// The dtype of an element type.
 template <Element T>
@@ -63,7 +63,7 @@ constexpr DLDataType dtype_of() noexcept {
 /// A sized, contiguous range of elements: std::vector, std::array, std::span, double[3], ….
 template <class R>
 concept ElementRange = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-    Element<detail::element_of<R>>;
+                       Element<detail::element_of<R>>;
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
@@ -186,15 +186,18 @@ class Tensor {
 class Destination : public Tensor {
  public:
   template <Element T>
-  requires(!std::is_const_v<T>) Destination(T &value) : Tensor(&value, Shape{}) {}
+    requires(!std::is_const_v<T>)
+  Destination(T &value) : Tensor(&value, Shape{}) {}
 
   template <ElementRange R>
-  requires(!std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>)
-      Destination(R &&range)
-  noexcept : Tensor(std::ranges::data(range), Shape{std::ranges::size(range)}) {}
+    requires(std::ranges::borrowed_range<R> &&
+             !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>)
+  Destination(R &&range) noexcept
+      : Tensor(std::ranges::data(range), Shape{std::ranges::size(range)}) {}
 
   template <Element T>
-  requires(!std::is_const_v<T>) Destination(T *data, const Shape &shape, const Shape &strides = {})
+    requires(!std::is_const_v<T>)
+  Destination(T *data, const Shape &shape, const Shape &strides = {})
       : Tensor(data, shape, strides) {}
 
   Destination(void *data, DLDataType dtype, const Shape &shape, const Shape &strides = {},
@@ -212,7 +215,7 @@ class Destination : public Tensor {
 /// Elements of a tensor in memory that the CPU can read: `view(i, j)`, `view.span()`.  Borrows the
 /// tensor.  T is const where nothing is to be written.  [any]
 template <class T>
-requires Element<std::remove_const_t<T>>
+  requires Element<std::remove_const_t<T>>
 class View {
  public:
   /// Views nothing: false.
