@@ -97,7 +97,9 @@ class Component {
   /// Counts since open.
   tesseract_statistics statistics() const {
     tesseract_statistics statistics = TESSERACT_STATISTICS_INIT;
-    detail::check(tesseract_component_statistics(handle_.get(), &statistics), nullptr);
+    detail::check([&](tesseract_error **) {
+      return tesseract_component_statistics(handle_.get(), &statistics);
+    });
     return statistics;
   }
 
@@ -126,8 +128,9 @@ class Component {
       c_options.log_free = [](void *data) { delete static_cast<Log *>(data); };
     }
     tesseract_component *component = nullptr;
-    tesseract_error *error = nullptr;
-    detail::check(function(source.data(), source.size(), &c_options, &component, &error), error);
+    detail::check([&](tesseract_error **error) {
+      return function(source.data(), source.size(), &c_options, &component, error);
+    });
     return component;
   }
 
@@ -135,10 +138,9 @@ class Component {
   Result call(Function function, const Options &options, const Lists &...lists) const {
     const auto c_options = options.c();
     tesseract_result *result = nullptr;
-    tesseract_error *error = nullptr;
-    detail::check(
-        function(handle_.get(), detail::CLeaves(lists).get()..., &c_options, &result, &error),
-        error);
+    detail::check([&](tesseract_error **error) {
+      return function(handle_.get(), detail::CLeaves(lists).get()..., &c_options, &result, error);
+    });
     return Result(result);
   }
 
@@ -152,16 +154,18 @@ class Component {
     signature.of = of;
     signature.wrt = wrt;
     tesseract_call *call = nullptr;
-    tesseract_error *error = nullptr;
-    detail::check(tesseract_prepare(handle_.get(), &signature, &call, &error), error);
+    detail::check([&](tesseract_error **error) {
+      return tesseract_prepare(handle_.get(), &signature, &call, error);
+    });
     return Call(call);
   }
 
   std::string_view text(std::int32_t which) const {
     const char *data = nullptr;
     std::uint64_t length = 0;
-    tesseract_error *error = nullptr;
-    detail::check(tesseract_component_text(handle_.get(), which, &data, &length, &error), error);
+    detail::check([&](tesseract_error **error) {
+      return tesseract_component_text(handle_.get(), which, &data, &length, error);
+    });
     return detail::text(data, length);
   }
 
@@ -170,8 +174,7 @@ class Component {
 
 /// Optional, before exit: refuses new calls, waits up to `seconds` for running ones.
 inline void shutdown(double seconds) {
-  tesseract_error *error = nullptr;
-  detail::check(tesseract_shutdown(seconds, &error), error);
+  detail::check([&](tesseract_error **error) { return tesseract_shutdown(seconds, error); });
 }
 
 }  // namespace tesseract

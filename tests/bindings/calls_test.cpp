@@ -2,8 +2,12 @@
 #include <gtest/gtest.h>
 #include <tesseract_host/tesseract.hpp>
 
+#include <unistd.h>
+
 #include <array>
 #include <cstddef>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -66,10 +70,19 @@ TEST(Open, HandsOptionsToTheConstructorOfTheComponent) {
   EXPECT_NE(std::string(error.what()).find("refused by the constructor"), std::string::npos);
 }
 
-TEST(Open, ListingOnlyLists) {
-  const Component component(DRAG, {.listing = true});
-  EXPECT_NE(component.description().find("\"force\""), std::string_view::npos);
-  EXPECT_NE(error_of([&] { component.apply({{"v", v}}); }).status(), TESSERACT_OK);
+TEST(Open, ListingReadsTheDescriptionBesideTheLibrary) {
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("tesseract-bindings-" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  const auto library = folder / "listed.so";
+  std::filesystem::copy_file(DRAG, library);
+  std::ofstream(library.string() + ".json") << R"({"name": "listed", "inputs": [], "outputs": []})";
+  {
+    const Component component(library.string(), {.listing = true});
+    EXPECT_EQ(component.name(), "listed");
+    EXPECT_NE(error_of([&] { component.apply({}); }).status(), TESSERACT_OK);
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Open, MovedComponentsStayUsable) {
@@ -235,7 +248,7 @@ TEST(Results, TensorsWithADestinationAreNotTaken) {
 
 TEST(Errors, NameComponentEndpointAndPath) {
   const auto component = drag();
-  const auto error = error_of([&] { component.apply({{"v", std::vector<float>{1, 2}}}); });
+  const auto error = error_of([&] { component.apply({{"v", {v.data(), {3, 1}}}}); });
   EXPECT_EQ(error.status(), TESSERACT_ERROR_SCHEMA);
   EXPECT_EQ(error.path(), "v");
   EXPECT_EQ(error.component(), "drag");

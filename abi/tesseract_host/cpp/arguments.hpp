@@ -126,7 +126,7 @@ class Cancel {
  public:
   Cancel() {
     tesseract_cancel *cancel = nullptr;
-    detail::check(tesseract_cancel_create(&cancel), nullptr);
+    detail::check([&](tesseract_error **) { return tesseract_cancel_create(&cancel); });
     handle_.reset(cancel);
   }
   /// All calls that run with it, now or later.  Never fails; safe in a signal handler.

@@ -12,8 +12,9 @@ namespace detail {
 inline void run(const tesseract_call *call, const DLTensor *const *in, DLTensor *const *out,
                 const Options &options, tesseract_result **result) {
   const auto c_options = options.c();
-  tesseract_error *error = nullptr;
-  check(tesseract_call_run(call, in, out, &c_options, result, &error), error);
+  check([&](tesseract_error **error) {
+    return tesseract_call_run(call, in, out, &c_options, result, error);
+  });
 }
 
 }  // namespace detail

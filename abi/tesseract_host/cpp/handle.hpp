@@ -58,7 +58,11 @@ inline Error::Parts parts_of(const tesseract_error *error, std::int32_t status) 
   throw Error(std::move(parts));
 }
 
-inline void check(std::int32_t status, tesseract_error *error) {
+// Calls a C function, given as `function(&error)`, and throws what it fails with.
+template <class Function>
+void check(Function function) {
+  tesseract_error *error = nullptr;
+  const std::int32_t status = function(&error);
   if (status != TESSERACT_OK) [[unlikely]] {
     throw_error(status, error);
   }

@@ -75,7 +75,8 @@ class Result {
   /// destination or it was taken.
   Taken take(std::int64_t index) {
     DLManagedTensorVersioned *tensor = nullptr;
-    detail::check(tesseract_result_take(handle_.get(), index, &tensor), nullptr);
+    detail::check(
+        [&](tesseract_error **) { return tesseract_result_take(handle_.get(), index, &tensor); });
     return Taken(tensor);
   }
   Taken take(std::string_view path, std::string_view wrt = {}) { return take(index(path, wrt)); }
