@@ -2,7 +2,7 @@
 !
 ! Fields are [y, x] row-major to the host, (x, y) to Fortran: the same memory.
 module heat_plugin
-  use tesseract_host_c
+  use tesseract_plugin
   use heat_solver
   implicit none
   private
@@ -32,35 +32,118 @@ module heat_plugin
 
 contains
 
-  integer(c_int32_t) function tesseract_plugin_v1(host, table) bind(c)
+  function tesseract_plugin_v1(host, table) result(status) bind(c)
     type(c_ptr), value :: host
-    type(c_ptr), intent(out) :: table
+    type(c_ptr), intent(inout) :: table
+    integer(c_int32_t) :: status
     plugin%describe = c_funloc(describe)
     plugin%apply = c_funloc(apply)
     plugin%vjp = c_funloc(vjp)
     table = c_loc(plugin)
-    tesseract_plugin_v1 = TESSERACT_OK
+    status = TESSERACT_OK
   end function
 
-  integer(c_int32_t) function describe(instance, text, length, frame) bind(c)
+  function describe(instance, text, length, frame) result(status) bind(c, name='')
     type(c_ptr), value :: instance
-    type(c_ptr), intent(out) :: text
-    integer(c_int64_t), intent(out) :: length
+    type(c_ptr), intent(inout) :: text
+    integer(c_int64_t), intent(inout) :: length
     type(tesseract_frame), intent(in) :: frame
+    integer(c_int32_t) :: status
     text = c_loc(description)
     length = len(description)
-    describe = TESSERACT_OK
+    status = TESSERACT_OK
   end function
 
-  integer(c_int32_t) function apply(instance, plan, frame) bind(c) result(status)
+  function apply(instance, plan, frame) result(status) bind(c, name='')
     type(c_ptr), value :: instance, plan
     type(tesseract_frame), intent(in) :: frame
+    integer(c_int32_t) :: status
     type(heat_problem) :: problem
-    real(dp), pointer, contiguous :: read(:, :), final(:, :)
-    status = get_problem(frame, problem)
+    real(dp), pointer :: read_wanted(:, :), end_wanted(:, :)
+    real(dp), allocatable :: read(:, :), end(:, :)
+    call get_problem(frame, problem, status)
+    call tesseract_output(frame, READINGS, read_wanted, status, reversed=.true.)
+    call tesseract_output(frame, TEMPERATURE, end_wanted, status, reversed=.true.)
     if (status /= TESSERACT_OK) return
-    call output_or_scratch(frame, READINGS, [size(problem%sensors, 2), size(problem%times)], read)
-    call output_or_scratch(frame, TEMPERATURE, shape(problem%conductivity), final)
-    call heat_simulate(problem, read, final)
+    allocate (read(size(problem%sensors, 2), size(problem%times)))
+    allocate (end, mold=problem%conductivity)
+    call heat_simulate(problem, read, end)
+    if (associated(read_wanted)) read_wanted = read
+    if (associated(end_wanted)) end_wanted = end
   end function
+
+  ! Seeds that are not given are zero; gradients that are not wanted are not written.
+  function vjp(instance, plan, frame) result(status) bind(c, name='')
+    type(c_ptr), value :: instance, plan
+    type(tesseract_frame), intent(in) :: frame
+    integer(c_int32_t) :: status
+    type(heat_problem) :: problem
+    real(dp), pointer :: read_given(:, :), end_given(:, :)
+    real(dp), pointer :: conductivity_wanted(:, :), source_wanted(:, :)
+    real(dp), allocatable :: read_seed(:, :), end_seed(:, :)
+    real(dp), allocatable :: by_conductivity(:, :), by_source(:, :)
+    call get_problem(frame, problem, status)
+    call tesseract_seed(frame, READINGS, read_given, status, reversed=.true.)
+    call tesseract_seed(frame, TEMPERATURE, end_given, status, reversed=.true.)
+    call tesseract_output(frame, CONDUCTIVITY, conductivity_wanted, status, reversed=.true.)
+    call tesseract_output(frame, SOURCE, source_wanted, status, reversed=.true.)
+    if (status /= TESSERACT_OK) return
+    allocate (read_seed(size(problem%sensors, 2), size(problem%times)))
+    allocate (end_seed, by_conductivity, by_source, mold=problem%conductivity)
+    read_seed = 0
+    if (associated(read_given)) read_seed = read_given
+    end_seed = 0
+    if (associated(end_given)) end_seed = end_given
+    call heat_adjoint(problem, read_seed, end_seed, by_conductivity, by_source)
+    if (associated(conductivity_wanted)) conductivity_wanted = by_conductivity
+    if (associated(source_wanted)) source_wanted = by_source
+  end function
+
+  ! The problem that the inputs pose, or why the solver can't take it.  Where another conductivity
+  ! may work the status is TESSERACT_ERROR_OUT_OF_DOMAIN, so that an optimiser can go on.
+  subroutine get_problem(frame, problem, status)
+    type(tesseract_frame), intent(in) :: frame
+    type(heat_problem), intent(out) :: problem
+    integer(c_int32_t), intent(out) :: status
+    integer, parameter :: most_steps = 100000
+    integer(c_int64_t), pointer :: count
+    real(dp), pointer :: end
+    nullify (count, end)
+    status = TESSERACT_OK
+    call tesseract_input(frame, CONDUCTIVITY, problem%conductivity, status, reversed=.true.)
+    call tesseract_input(frame, SOURCE, problem%source, status, reversed=.true.)
+    call tesseract_input(frame, SENSORS, problem%sensors, status, reversed=.true.)
+    call tesseract_input(frame, TIMES, problem%times, status)
+    call tesseract_input(frame, DURATION, end, status)
+    call tesseract_input(frame, STEPS, count, status)
+    if (status /= TESSERACT_OK) return
+    if (any(shape(problem%conductivity) < 2)) then
+      call refuse('conductivity', 'the plate needs at least 2 x 2 cells')
+    else if (.not. (end > 0 .and. end <= huge(end))) then
+      call refuse('duration', 'must be positive')
+    else if (count < 1 .or. count > most_steps) then
+      call refuse('steps', 'must be from 1 to 100000')
+    else if (.not. all(problem%sensors >= 0 .and. problem%sensors <= 1)) then
+      call refuse('sensors', 'a sensor is outside of the unit square')
+    else if (.not. all(problem%times >= 0 .and. problem%times <= end)) then
+      call refuse('times', 'a time is before 0 or after the duration')
+    else if (.not. all(problem%conductivity > 0 .and. problem%conductivity <= huge(end))) then
+      status = tesseract_fail(frame, TESSERACT_ERROR_OUT_OF_DOMAIN, 'conductivity', &
+        'it is not positive and finite everywhere')
+    else
+      problem%duration = end
+      problem%steps = int(count)
+      if (heat_step_number(problem) > longest_heat_step) then
+        status = tesseract_fail(frame, TESSERACT_ERROR_OUT_OF_DOMAIN, 'conductivity', &
+          'it is too large for the length of the steps')
+      end if
+    end if
+
+  contains
+
+    subroutine refuse(path, text)
+      character(len=*), intent(in) :: path, text
+      status = tesseract_fail(frame, TESSERACT_ERROR_INVALID_ARGUMENT, path, text)
+    end subroutine
+  end subroutine
 end module

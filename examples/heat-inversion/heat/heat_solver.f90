@@ -2,9 +2,9 @@
 !
 !   u_t = div(k grad u) + q,   u = 0 on the edge,   u = 0 at the start
 !
-! Cells of nx by ny, conductivity k and heating q given per cell; between two cells the harmonic mean
-! of k conducts.  A step is one implicit trapezoidal sweep along each axis, in alternating order,
-! which is of second order in space and time.  A sweep with operator A takes u to
+! Conductivity k and heating q are given by cell, nx by ny; between two cells the harmonic mean of k
+! conducts.  A step is one implicit trapezoidal sweep along each axis, in alternating order, which is
+! of second order in space and time.  A sweep with operator A takes u to
 !
 !   w = (1 - dt/2 A)^-1 (u + dt/4 q),   u_new = 2 w - u
 !
@@ -18,7 +18,7 @@
 !
 ! No state outlives a call: any number of threads may call.
 module heat_solver
-  use, intrinsic :: iso_fortran_env, only: real64, int64
+  use, intrinsic :: iso_fortran_env, only: real64
   implicit none
   private
   public :: heat_problem, heat_simulate, heat_adjoint, heat_step_number, longest_heat_step
@@ -31,10 +31,10 @@ module heat_solver
 
   ! What is computed.  Fields are indexed (x, y).
   type :: heat_problem
-    real(dp), pointer, contiguous :: conductivity(:, :) => null() ! k > 0
-    real(dp), pointer, contiguous :: source(:, :) => null()       ! q, of the same shape
-    real(dp), pointer, contiguous :: sensors(:, :) => null()      ! (2, sensors): x, y in [0, 1]
-    real(dp), pointer, contiguous :: times(:) => null()           ! of readings, in [0, duration]
+    real(dp), pointer :: conductivity(:, :) => null() ! k > 0
+    real(dp), pointer :: source(:, :) => null()       ! q, of the same shape
+    real(dp), pointer :: sensors(:, :) => null()      ! (2, sensors): x, y in [0, 1]
+    real(dp), pointer :: times(:) => null()           ! of readings, in [0, duration]
     real(dp) :: duration = 0
     integer :: steps = 0
   end type

@@ -78,7 +78,8 @@ contains
     k = k0 + h * dk
     by_differences = functional(problem, readings_seed, temperature_seed)
     k = k0 - h * dk
-    by_differences = (by_differences - functional(problem, readings_seed, temperature_seed)) / (2 * h)
+    by_differences = by_differences - functional(problem, readings_seed, temperature_seed)
+    by_differences = by_differences / (2 * h)
     call require(abs(by_adjoint / by_differences - 1) < 1e-7_dp, 'gradient by conductivity:', &
       abs(by_adjoint / by_differences - 1))
 

@@ -41,7 +41,9 @@ double text_width(std::string_view text, double size) {
   return for_each_stroke(text, size, [](const std::vector<Place> &) {});
 }
 
-double pen(double size) { return std::max(1.2, 0.125 * size); }
+double pen(double size) {
+  return std::max(1.2, 0.125 * size);
+}
 
 }  // namespace
 
@@ -60,7 +62,9 @@ void Canvas::blend(int x, int y, const Colour &colour, double cover) {
   }
 }
 
-void Canvas::set(int x, int y, const Colour &colour) { blend(x, y, colour, 1.0); }
+void Canvas::set(int x, int y, const Colour &colour) {
+  blend(x, y, colour, 1.0);
+}
 
 void Canvas::fill(Place corner, double width, double height, const Colour &colour) {
   const auto left = std::lround(corner.x), top = std::lround(corner.y);
@@ -100,8 +104,7 @@ void Canvas::line(std::span<const Place> corners, double thickness, const Colour
 
 void Canvas::rectangle(Place corner, double width, double height, const Colour &colour) {
   const double right = corner.x + width, bottom = corner.y + height;
-  const Place corners[] = {
-      corner, {right, corner.y}, {right, bottom}, {corner.x, bottom}, corner};
+  const Place corners[] = {corner, {right, corner.y}, {right, bottom}, {corner.x, bottom}, corner};
   line(corners, 1.0, colour);
 }
 
@@ -113,12 +116,6 @@ void Canvas::circle(Place centre, double radius, double thickness, const Colour 
     ring.push_back({centre.x + radius * std::cos(angle), centre.y + radius * std::sin(angle)});
   }
   line(ring, thickness, colour);
-}
-
-void Canvas::cross(Place centre, double radius, double thickness, const Colour &colour) {
-  const auto &[x, y] = centre;
-  segment({x - radius, y - radius}, {x + radius, y + radius}, thickness, colour);
-  segment({x - radius, y + radius}, {x + radius, y - radius}, thickness, colour);
 }
 
 void Canvas::text(Place place, std::string_view text, double size, Align align,

@@ -32,7 +32,6 @@ class Canvas {
   void line(std::span<const Place> corners, double thickness, const Colour &colour);
   void rectangle(Place corner, double width, double height, const Colour &colour);
   void circle(Place centre, double radius, double thickness, const Colour &colour);
-  void cross(Place centre, double radius, double thickness, const Colour &colour);
   /// `size` is the height of capitals; y is where they stand.  ASCII.
   void text(Place place, std::string_view text, double size, Align align = Align::left,
             const Colour &colour = colours::black);

@@ -19,6 +19,6 @@ struct PlateOptions {
     app.add_option("--data", data, "folder of observations.csv and unknowns.csv");
     app.add_option("--cells", resolution.cells, "along each side of the plate")
         ->check(CLI::Range(8, 2048));
-    app.add_option("--steps", resolution.steps, "in time")->check(CLI::Range(1, 1000000));
+    app.add_option("--steps", resolution.steps, "in time")->check(CLI::Range(1, 100000));
   }
 };

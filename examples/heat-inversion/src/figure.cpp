@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <string>
 
 #include "canvas.hpp"
@@ -20,10 +21,16 @@ Place corner_of(int at_column, int at_row) {
 using ColourMap = std::span<const Colour>;
 constexpr Colour sea[] = {{0.16, 0.07, 0.33}, {0.20, 0.28, 0.53}, {0.13, 0.47, 0.56},
                           {0.21, 0.65, 0.50}, {0.55, 0.80, 0.32}, {0.98, 0.91, 0.29}};
-constexpr Colour embers[] = {{0.07, 0.05, 0.15}, {0.40, 0.08, 0.36}, {0.75, 0.22, 0.27},
-                             {0.95, 0.52, 0.16}, {0.99, 0.93, 0.62}};
-constexpr Colour balance[] = {{0.10, 0.28, 0.58}, {0.45, 0.65, 0.83}, {0.96, 0.96, 0.95},
-                              {0.92, 0.56, 0.45}, {0.64, 0.09, 0.16}};
+constexpr Colour embers[] = {{0.07, 0.05, 0.15},
+                             {0.40, 0.08, 0.36},
+                             {0.75, 0.22, 0.27},
+                             {0.95, 0.52, 0.16},
+                             {0.99, 0.93, 0.62}};
+constexpr Colour balance[] = {{0.10, 0.28, 0.58},
+                              {0.45, 0.65, 0.83},
+                              {0.96, 0.96, 0.95},
+                              {0.92, 0.56, 0.45},
+                              {0.64, 0.09, 0.16}};
 
 Colour colour_at(ColourMap map, double position) {
   const double place = std::clamp(position, 0.0, 1.0) * static_cast<double>(map.size() - 1);
@@ -94,7 +101,8 @@ void draw_unit_axes(Canvas &canvas, Place corner) {
 void draw_colour_bar(Canvas &canvas, Place corner, const Scale &scale) {
   constexpr double width = 16.0;
   for (int i = 0; i < static_cast<int>(panel); ++i) {
-    canvas.fill({corner.x, corner.y + i}, width, 1.0, colour_at(scale.map, 1.0 - (i + 0.5) / panel));
+    canvas.fill({corner.x, corner.y + i}, width, 1.0,
+                colour_at(scale.map, 1.0 - (i + 0.5) / panel));
   }
   canvas.rectangle(corner, width, panel, colours::black);
   const double step = tick_distance(scale.high - scale.low, 4.0);
@@ -135,11 +143,11 @@ void draw_sensors(Canvas &canvas, Place corner, const std::vector<double> &senso
 void draw_history(Canvas &canvas, Place corner, std::span<const Iteration> history) {
   constexpr double noise_level = 0.5, width = panel + 60.0;
   const double last = std::max(1, history.back().number);
-  const double highest = std::ceil(std::log10(std::ranges::max(history, {}, &Iteration::value).value));
-  const double lowest = std::floor(
-      std::log10(std::min(noise_level, std::ranges::min(history, {}, &Iteration::value).value)));
+  const auto [best, worst] = std::ranges::minmax(history, {}, &Iteration::value);
+  const double lowest = std::floor(std::log10(std::clamp(best.value, 1e-9, noise_level)));
+  const double highest = std::ceil(std::log10(std::max(worst.value, 1.0)));
   const auto place = [&](double number, double value) {
-    const double part = (std::log10(value) - lowest) / (highest - lowest);
+    const double part = (std::log10(std::max(value, 1e-9)) - lowest) / (highest - lowest);
     return Place{corner.x + width * number / last, corner.y + (1.0 - part) * panel};
   };
   canvas.text({corner.x, corner.y - 16.0}, "Misfit by iteration", title_size);
@@ -160,6 +168,9 @@ void draw_history(Canvas &canvas, Place corner, std::span<const Iteration> histo
     canvas.line(mark, 1.0, colours::black);
     canvas.text({x, corner.y + panel + 21.0}, number_text(number), label_size, Align::centre);
   }
+  canvas.text({corner.x + 0.5 * width, corner.y + panel + 42.0}, "iteration", label_size,
+              Align::centre);
+  canvas.text_upwards({corner.x - 38.0, corner.y + 0.5 * panel}, "misfit", label_size);
   const Place noise[] = {place(0.0, noise_level), place(last, noise_level)};
   canvas.line(noise, 2.0, colours::red);
   canvas.text({noise[1].x - 8.0, noise[1].y + 18.0}, "noise", label_size, Align::right,
@@ -186,8 +197,8 @@ void draw_figure(const Figure &figure, const std::filesystem::path &path) {
 
   std::vector<double> error(figure.truth.size());
   std::ranges::transform(figure.estimate, figure.truth, error.begin(), std::minus<>());
-  const double largest = std::abs(*std::ranges::max_element(
-      error, {}, [](double value) { return std::abs(value); }));
+  const double largest =
+      std::abs(*std::ranges::max_element(error, {}, [](double value) { return std::abs(value); }));
   draw_field(canvas, corner_of(0, 1), figure.temperature, covering(embers, figure.temperature),
              "Temperature at the end, and sensors");
   draw_sensors(canvas, corner_of(0, 1), figure.observations.sensors);

@@ -19,8 +19,8 @@ std::vector<GradientEntry> check_gradient(
     moved[i] = point[i];
 
     GradientEntry entry{gradient[i], (above - below) / (2.0 * steps[i]), 0.0};
-    const double size = std::max(
-        {std::abs(entry.by_adjoint), std::abs(entry.by_differences), 1e-3 * largest});
+    const double size =
+        std::max({std::abs(entry.by_adjoint), std::abs(entry.by_differences), 1e-3 * largest});
     entry.error = std::abs(entry.by_adjoint - entry.by_differences) / size;
     entries.push_back(entry);
   }

@@ -49,9 +49,9 @@ class Memory {
       weights.push_back(dot(pair->step, d) / pair->product);
       d = add(d, -weights.back(), pair->change);
     }
-    const double scale = empty() ? 1.0 / std::sqrt(dot(gradient, gradient))
-                                 : pairs_.back().product / dot(pairs_.back().change,
-                                                               pairs_.back().change);
+    const double scale =
+        empty() ? 1.0 / std::sqrt(dot(gradient, gradient))
+                : pairs_.back().product / dot(pairs_.back().change, pairs_.back().change);
     for (double &component : d) component *= -scale;
     for (const auto &[step, change, product] : pairs_) {
       d = add(d, -weights.back() - dot(change, d) / product, step);

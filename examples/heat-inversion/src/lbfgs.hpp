@@ -1,5 +1,5 @@
-// Minimising a smooth function by L-BFGS: the limited-memory quasi-Newton method with two loops, and
-// a line search for the weak Wolfe conditions by bracketing.
+// Minimising a smooth function by L-BFGS: the limited-memory quasi-Newton method with two loops,
+// and a line search for the weak Wolfe conditions by bracketing.
 //
 // The function may have no value at some points: a step that leads there is too long.
 #pragma once
@@ -28,9 +28,9 @@ struct Iteration {
 
 struct LbfgsOptions {
   int iterations = 200;
-  std::size_t memory = 15;            // pairs of steps and gradient changes
-  double gradient_tolerance = 1e-5;   // converged: the norm fell to this part of the first
-  double decrease_tolerance = 1e-8;   // converged: three iterations each fell by less than this part
+  std::size_t memory = 15;           // pairs of steps and gradient changes
+  double gradient_tolerance = 1e-5;  // converged: the norm fell to this part of the first
+  double decrease_tolerance = 1e-6;  // converged: three iterations each fell by less than this part
 };
 
 struct Minimum {

@@ -52,7 +52,8 @@ void write_observations(const std::filesystem::path &path, const Observations &o
   file.exceptions(std::ios::failbit | std::ios::badbit);
   const auto &[noise, sensors, times, readings] = observations;
   const std::size_t count = observations.sensor_count();
-  file << "# Written by make-observations.  Rows: noise; x and y of the sensors; time and readings.\n";
+  file << "# Written by make-observations.  Rows: noise; x and y of the sensors; time and "
+          "readings.\n";
   file.precision(5);
   file << "noise," << noise << '\n';
   write_row(file, "x", count, [&](std::size_t i) { return sensors[2 * i]; });

@@ -96,8 +96,7 @@ Plate::Stage Plate::open_heat(const std::filesystem::path &source) {
                          observations_.times.back(),
                          resolution_.steps};
   TimedCall timed_apply(
-      apply, in,
-      {Destination(readings_.data(), by_time), Destination(temperature_.data(), grid)});
+      apply, in, {Destination(readings_.data(), by_time), Destination(temperature_.data(), grid)});
   in.push_back(Tensor(readings_seed_.data(), by_time));
   TimedCall timed_vjp(vjp, in, {Destination(by_conductivity_.data(), grid)});
   return {std::move(component), std::move(apply), std::move(vjp), std::move(timed_apply),

@@ -4,7 +4,8 @@
 
 #include <string_view>
 
-/// Strokes separated by blanks, each a list of points "xy".  ASCII; empty for what it does not have.
+/// Strokes separated by blanks, each a list of points "xy".  ASCII; empty for what it does not
+/// have.
 std::string_view glyph(char character);
 
 /// The width of a glyph on the grid, without the space after it.

@@ -1,5 +1,5 @@
-// The unknowns, as one vector: the background; the amplitudes of all inclusions; x, y of each; their
-// widths.  A CSV file gives them in this order:
+// The unknowns, as one vector: the background; the amplitudes of all inclusions; x, y of each;
+// their widths.  A CSV file gives them in this order:
 //
 //   # name,truth,guess,scale
 //   background,1,1.5,1
