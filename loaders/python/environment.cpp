@@ -61,7 +61,7 @@ Choice resolve_interpreter(const std::string &value, const std::string &reason) 
     }
   } else if (!is_executable(value)) {
     throw Failure{TESSERACT_ERROR_NOT_FOUND, "no Python interpreter: " + value + " (" + reason +
-                                                 ") is not an executable file"};
+                                                 ") is neither an executable file nor an environment's folder"};
   }
   return {executable, reason};
 }

@@ -45,7 +45,7 @@ std::string first_package(const std::vector<std::string> &candidates) {
 
 }  // namespace
 
-Parts find_parts(const std::string &tag, const std::string &installed) {
+Parts find_parts(const std::string &tag, const std::string &who, const std::string &installed) {
   const std::string file = "tesseract_loader_" + tag + ".so";
   std::vector<std::string> loaders, packages;
   for (const std::string &folder : split_paths(std::getenv("TESSERACT_HOST_LOADER_PATH"))) {
@@ -63,14 +63,14 @@ Parts find_parts(const std::string &tag, const std::string &installed) {
   const Parts parts{first_file(loaders), first_package(packages)};
   if (parts.loader.empty()) {
     throw Failure{TESSERACT_ERROR_NOT_FOUND,
-                  "no loader for this Python (" + tag +
-                      "): install tesseract-host into its environment, or build one with "
-                      "-Dpythons and name its folder in TESSERACT_HOST_LOADER_PATH; looked for" +
+                  "no loader " + file + " for " + who +
+                      ": install tesseract-host into its environment, or build one with -Dpythons "
+                      "and name its folder in TESSERACT_HOST_LOADER_PATH; looked for" +
                       joined(loaders)};
   }
   if (parts.package.empty()) {
     throw Failure{TESSERACT_ERROR_NOT_FOUND,
-                  "the Python package tesseract_host is missing: install it into the environment, "
+                  "no Python package tesseract_host for " + who + ": install it into the environment, "
                   "or name the folder that holds it in TESSERACT_HOST_LOADER_PATH; looked for" +
                       joined(packages)};
   }

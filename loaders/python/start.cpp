@@ -28,11 +28,13 @@ struct GilPause {
   ~GilPause() { take_gil(library, state); }
 };
 
+std::string name_of(const Interpreter &interpreter, const Choice &choice) {
+  return "Python " + interpreter.version + " at " + choice.executable + " (" + choice.reason + ")";
+}
+
 [[noreturn]] void refuse(const Interpreter &interpreter, const Choice &choice,
                          const std::string &problem) {
-  throw Failure{TESSERACT_ERROR_UNAVAILABLE, "Python " + interpreter.version + " at " +
-                                                 choice.executable + " (" + choice.reason + ") " +
-                                                 problem};
+  throw Failure{TESSERACT_ERROR_UNAVAILABLE, name_of(interpreter, choice) + " " + problem};
 }
 
 // What a module needs must be there before the process is bound to this interpreter for good.
@@ -82,7 +84,8 @@ const PythonRuntime *start(const Parts &parts, const char *program, tesseract_fr
 }
 
 const PythonRuntime *join(const PythonLibrary &library, tesseract_frame *frame, int32_t *status) {
-  return start(find_parts(library.tag(), ""), nullptr, frame, status);
+  const std::string who = "the running Python " + library.version_text();
+  return start(find_parts(library.tag(), who, ""), nullptr, frame, status);
 }
 
 const PythonRuntime *embed(const PythonLibrary &loaded, const std::string &option,
@@ -95,7 +98,7 @@ const PythonRuntime *embed(const PythonLibrary &loaded, const std::string &optio
            "can't be used: this process has already loaded the library of Python " +
                loaded.version_text());
   }
-  const Parts parts = find_parts(interpreter.tag, interpreter.package);
+  const Parts parts = find_parts(interpreter.tag, name_of(interpreter, choice), interpreter.package);
   if (!loaded) remember(load_python_library(interpreter.library));
   return start(parts, interpreter.executable.c_str(), frame, status);
 }

@@ -2,6 +2,7 @@
 
 #include "call.h"
 #include "errors.h"
+#include "escape.h"
 #include "support.h"
 #include "thread_state.h"
 
@@ -99,6 +100,8 @@ void destroy(void *self) {
       const Ref closed(PyObject_CallMethod(instance->component, "close", nullptr));
       if (!closed) log_exception(*instance);
       Py_CLEAR(instance->component);
+      // A module and its functions refer to each other; so does what it holds, large arrays maybe.
+      collect_garbage(true);
       const Pause pause;
       instance->log->cut();
       return;
