@@ -32,8 +32,9 @@ struct Failure {
   static std::string text(const char *value) { return value ? value : ""; }
 };
 
+// The file or folder of a module of the tests; absolute paths are left alone.
 inline std::string module_path(const std::string &name) {
-  return std::string(TEST_MODULES) + "/" + name;
+  return name.starts_with("/") ? name : std::string(TEST_MODULES) + "/" + name;
 }
 
 // Everything a component logged.

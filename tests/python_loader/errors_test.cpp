@@ -1,4 +1,7 @@
 // What modules do wrong becomes an error of the call, and the component can be called again.
+#include <cstdio>
+#include <fstream>
+
 #include "component.h"
 
 namespace loader_test {
@@ -15,7 +18,10 @@ Failure calling(const Component &component, const std::string &how) {
 }
 
 TEST(Opening, TellsWhereTheSyntaxIsWrong) {
-  const Failure failure = opening("broken/syntax_error.py");
+  const std::string file = testing::TempDir() + "syntax_error.py";
+  std::ofstream(file) << "def apply(inputs:\n";
+  const Failure failure = Component(file, "{}").opened;
+  std::remove(file.c_str());
   EXPECT_EQ(failure.status, TESSERACT_ERROR_COMPONENT);
   EXPECT_THAT(failure.message, HasSubstr("syntax_error.py"));
   EXPECT_THAT(failure.traceback, HasSubstr("SyntaxError"));

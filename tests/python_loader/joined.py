@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import threading
-from ctypes import POINTER, byref, c_char_p, c_int32, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_uint32, c_uint64, c_void_p
 
 MODULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "modules")
 UP_TO_NUL = 2**64 - 1
@@ -143,7 +143,7 @@ def test_threads_may_share_a_component(host: Host) -> None:
         try:
             for _ in range(100):
                 assert host.apply(component)["in_call"] == "two"
-        except BaseException as error:
+        except (AssertionError, Failed, KeyError) as error:
             failures.append(error)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
@@ -165,10 +165,10 @@ def test_a_forked_child_goes_on(host: Host) -> None:
         try:
             code = 0 if host.apply(component)["prefix"] == sys.prefix else 2
             host.library.tesseract_close(host.open("helper_one"))
-        except BaseException as error:
-            print("in the child:", error, flush=True)
-            code = 3
-        os._exit(code)
+        except Failed as failure:
+            print("in the child:", failure, flush=True)
+        finally:
+            os._exit(code)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0, status
     assert host.apply(component)["prefix"] == sys.prefix

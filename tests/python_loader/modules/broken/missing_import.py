@@ -1,1 +1,1 @@
-import a_package_that_nobody_has
+import a_package_that_nobody_has  # noqa: F401
