@@ -106,13 +106,16 @@ int32_t prepare(const PythonStart *request, tesseract_frame *frame) {
 
 int32_t start(const PythonStart *request, tesseract_frame *frame) {
   host = request->host;
-  if (request->program && !Py_IsInitialized()) {
+  // What a failed start leaves behind can't be started again.
+  static auto &failed = *new std::string;
+  if (failed.empty() && request->program && !Py_IsInitialized()) {
     try {
       initialise(request->program);
     } catch (const CallFailure &failure) {
-      return report(frame, failure);
+      failed = failure.message;
     }
   }
+  if (!failed.empty()) return report(frame, {TESSERACT_ERROR_UNAVAILABLE, "", failed});
   return prepare(request, frame);
 }
 
