@@ -100,6 +100,7 @@ def main() -> int:
         print(f"no {compiler_fortran}")
         return SKIPPED
     abi = Path(abi_folder).resolve()
+    library = str(Path(library).resolve())
     source = abi / "fortran" / "tesseract_host_c.f90"
     types = mirrored_types(source.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as folder:
