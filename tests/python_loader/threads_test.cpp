@@ -89,6 +89,7 @@ Function python(const char *name) {
   return function;
 }
 
+// The module gives up the GIL inside the call; who takes it there waits for the call to end.
 TEST(Threads, HolderOfTheGilMayCallAndWait) {
   const Component component("threads");
   const auto ensure = python<int (*)()>("PyGILState_Ensure");
@@ -101,7 +102,8 @@ TEST(Threads, HolderOfTheGilMayCallAndWait) {
     threads.emplace_back([&, i] {
       for (int k = 0; k < 50; k++) {
         const int state = i % 2 ? ensure() : 0;
-        wrong += Application(component, {{2.0}}).output() != std::vector<double>{1.0};
+        const Application application(component, {{2.0}, R"({"pause": 1e-4})"});
+        wrong += application.output() != std::vector<double>{1.0};
         if (i % 2) {
           wrong += !check();
           release(state);
