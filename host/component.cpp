@@ -255,14 +255,14 @@ void tesseract_log::write(int32_t level, std::string_view text) const {
 
 tesseract_component::tesseract_component() : cache(std::make_unique<host::SignatureCache>()) {
   host::Living &all = host::living();
-  const std::lock_guard lock(all.mutex);
+  const std::lock_guard guard(all.mutex);
   all.components.push_back(this);
 }
 
 tesseract_component::~tesseract_component() {
   if (plugin && plugin->destroy) plugin->destroy(instance);
   host::Living &all = host::living();
-  const std::lock_guard lock(all.mutex);
+  const std::lock_guard guard(all.mutex);
   std::erase(all.components, this);
 }
 

@@ -306,19 +306,12 @@ class GeneralRun final : public OutputSink {
 
     Frame frame{};
     tesseract_frame &shown = frame.shown;
-    shown.size = sizeof shown;
-    shown.flags = call_.all_outputs && request_.result ? TESSERACT_FRAME_ALL : 0;
-    shown.endpoint = call_.endpoint;
-    shown.host = &host_table;
-    shown.log = &call_.component->log;
-    shown.signature = call_.seen ? &call_.seen->signature : &call_.resolved.signature;
+    shown = call_.frame;
+    if (call_.all_outputs && request_.result) shown.flags |= TESSERACT_FRAME_ALL;
     shown.inputs = in.data();
     shown.seeds = in.data() + call_.n_inputs;
     shown.outputs = out.data();
     shown.owners = request_.owners ? owners.data() : nullptr;
-    shown.n_inputs = call_.n_inputs;
-    shown.n_seeds = call_.n_seeds;
-    shown.n_outputs = call_.n_outputs;
     shown.stream = request_.stream;
     frame.component = call_.component;
     frame.cancel = request_.cancel;

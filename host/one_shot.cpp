@@ -174,9 +174,28 @@ void gather(const tesseract_leaves &leaves, const DLTensor **tensors,
   }
 }
 
-int64_t positive(int64_t count) {
-  return std::max<int64_t>(count, 0);
+size_t positive(int64_t count) {
+  return static_cast<size_t>(std::max<int64_t>(count, 0));
 }
+
+// An array on the stack, or on the heap where a call has very many leaves.
+template <typename T>
+class Leaves {
+ public:
+  explicit Leaves(size_t n) {
+    if (n > few) {
+      many_.resize(n);
+      data_ = many_.data();
+    }
+  }
+  T *data() { return data_; }
+
+ private:
+  static constexpr size_t few = 32;
+  T few_[few];
+  std::vector<T> many_;
+  T *data_ = few_;
+};
 
 int32_t run_one_shot(tesseract_component *component, const OneShot &shot,
                      const tesseract_call_options &options, tesseract_result **result,
@@ -192,26 +211,25 @@ int32_t run_one_shot(tesseract_component *component, const OneShot &shot,
   const CallReference call =
       find_call(component, shot.endpoint, shot.inputs, shot.of, shot.wrt, lists);
 
-  const tesseract_leaves &seeds = shot.endpoint == TESSERACT_ENDPOINT_JVP ? lists.wrt : lists.of;
-  const bool seeded =
-      shot.endpoint == TESSERACT_ENDPOINT_JVP || shot.endpoint == TESSERACT_ENDPOINT_VJP;
-  const tesseract_leaves &wanted = shot.endpoint == TESSERACT_ENDPOINT_VJP ? lists.wrt : lists.of;
-  const auto n_inputs = static_cast<size_t>(positive(lists.inputs.count));
-  const size_t n_in = n_inputs + (seeded ? static_cast<size_t>(positive(seeds.count)) : 0);
-  std::vector<const DLTensor *> in(n_in + 1);
-  std::vector<const tesseract_owner *> owners(n_in + 1);
+  const bool jvp = shot.endpoint == TESSERACT_ENDPOINT_JVP;
+  const bool vjp = shot.endpoint == TESSERACT_ENDPOINT_VJP;
+  const tesseract_leaves &seeds = jvp ? lists.wrt : lists.of;
+  const tesseract_leaves &wanted = vjp ? lists.wrt : lists.of;
+  const size_t n_inputs = positive(lists.inputs.count);
+  const size_t n_in = n_inputs + (jvp || vjp ? positive(seeds.count) : 0);
+  Leaves<const DLTensor *> in(n_in);
+  Leaves<const tesseract_owner *> owners(n_in);
   bool owned = false;
   gather(lists.inputs, in.data(), owners.data(), &owned);
-  if (seeded) gather(seeds, in.data() + n_inputs, owners.data() + n_inputs, &owned);
+  if (jvp || vjp) gather(seeds, in.data() + n_inputs, owners.data() + n_inputs, &owned);
 
-  std::vector<DLTensor *> out;
-  const bool destinations = shot.endpoint == TESSERACT_ENDPOINT_APPLY || seeded;
-  if (destinations && wanted.count > 0)
-    for (int64_t i = 0; i < wanted.count; i++)
-      out.push_back(const_cast<DLTensor *>(wanted.items[i].tensor));
+  const bool destinations = shot.endpoint == TESSERACT_ENDPOINT_APPLY || jvp || vjp;
+  const size_t n_out = destinations ? positive(wanted.count) : 0;
+  Leaves<DLTensor *> out(n_out);
+  for (size_t i = 0; i < n_out; i++) out.data()[i] = const_cast<DLTensor *>(wanted.items[i].tensor);
   RunRequest request;
   request.in = in.data();
-  request.out = out.empty() ? nullptr : out.data();
+  request.out = n_out ? out.data() : nullptr;
   request.owners = owned ? owners.data() : nullptr;
   request.no_copy = options.flags & TESSERACT_NO_COPY;
   request.stream = options.stream;

@@ -5,20 +5,21 @@
 
 namespace host {
 
-// begins and sizes: addresses and bytes of n_in inputs, then n_out outputs; begin 0: to be
-// allocated, overlaps nothing.  May say yes where a zero-size tensor lies inside another.
-inline bool outputs_overlap(const uint64_t *begins, const uint64_t *sizes, uint32_t n_in,
-                            uint32_t n_out) {
-  uint64_t bad = 0;
-  for (uint32_t o = n_in; o < n_in + n_out; o++) {
-    const uint64_t begin = begins[o], size = begin ? sizes[o] : 0;
-    for (uint32_t i = 0; i < o; i++) {
-      // One unsigned comparison each way: the distance from one begin to the other.
-      bad |= static_cast<uint64_t>(begin - begins[i] < sizes[i]) |
-             static_cast<uint64_t>(begins[i] - begin < size);
-    }
-  }
-  return bad != 0;
+// Addresses of positions in, then out: [begins[i], ends[i]).  User addresses are positive as
+// signed numbers.  begin = end = 0: to be allocated.  Both arrays are writable up to padded_count.
+struct Extents {
+  int64_t *begins;
+  int64_t *ends;
+};
+
+constexpr uint32_t overlap_lanes = 4;
+constexpr uint32_t padded_count(uint32_t n) {
+  return (n + overlap_lanes - 1) / overlap_lanes * overlap_lanes;
 }
+
+using OverlapFunction = bool (*)(const Extents &extents, uint32_t n_in, uint32_t n_out);
+
+// The best one for this processor.  May say yes where a zero-size tensor lies inside another.
+extern const OverlapFunction outputs_overlap;
 
 }  // namespace host

@@ -9,6 +9,7 @@
 #include "derive.h"
 #include "dtype.h"
 #include "frame.h"
+#include "overlap.h"
 #include "request.h"
 #include "signature.h"
 #include "text.h"
@@ -115,6 +116,7 @@ class CallBuilder {
       if (component_.has_prepare()) prepare_plan(plugin);
     }
     choose_path();
+    fill_frame();
     component_.prepared.fetch_add(1, std::memory_order_relaxed);
     return std::move(call_);
   }
@@ -449,12 +451,28 @@ class CallBuilder {
     const auto plain = [](const Position &position) {
       return position.layout == Layout::row_major && !position.converts() && !position.open;
     };
-    call_->fast = call_->endpoint != TESSERACT_ENDPOINT_ABSTRACT_EVAL &&
-                  call_->n_in + call_->n_out <= 256 && call_->n_inputs + call_->n_seeds <= 1024 &&
-                  call_->n_outputs <= 1024 && call_->scratch_words <= 1024 &&
-                  call_->n_variables <= 1024 &&
+    const uint32_t n = call_->n_in + call_->n_out;
+    // Extents, scratch, the component's arrays with owners, and the outputs of a result.
+    call_->stack_words = 2 * padded_count(n) + call_->scratch_words + call_->n_variables +
+                         2 * (call_->n_inputs + call_->n_seeds) + call_->n_outputs + call_->n_out +
+                         1;
+    call_->fast = call_->endpoint != TESSERACT_ENDPOINT_ABSTRACT_EVAL && n <= 256 &&
+                  call_->n_inputs + call_->n_seeds <= 1024 && call_->n_outputs <= 1024 &&
+                  call_->scratch_words <= 1024 && call_->n_variables <= 1024 &&
                   std::all_of(call_->in.begin(), call_->in.end(), plain) &&
                   std::all_of(call_->out.begin(), call_->out.end(), plain);
+  }
+
+  void fill_frame() {
+    tesseract_frame &frame = call_->frame;
+    frame.size = sizeof frame;
+    frame.endpoint = call_->endpoint;
+    frame.host = &host_table;
+    frame.log = &component_.log;
+    frame.signature = call_->seen ? &call_->seen->signature : &call_->resolved.signature;
+    frame.n_inputs = call_->n_inputs;
+    frame.n_seeds = call_->n_seeds;
+    frame.n_outputs = call_->n_outputs;
   }
 
   // ---- What is handed out
@@ -562,8 +580,11 @@ void CallDeleter::operator()(tesseract_call *call) const {
 tesseract_call::tesseract_call() = default;
 
 tesseract_call::~tesseract_call() {
-  derived.reset();
-  if (plan && component->plugin->forget) component->plugin->forget(component->instance, plan);
+  // A derived call is its own plan, which the component never saw.
+  if (derived)
+    derived.reset();
+  else if (plan && component->plugin->forget)
+    component->plugin->forget(component->instance, plan);
   host::ComponentReference::release(component);
 }
 

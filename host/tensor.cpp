@@ -22,16 +22,18 @@ OwnedTensor make_block(const DLDataType &dtype, int32_t ndim, const int64_t *sha
                        uint64_t bytes) {
   const uint64_t rank = static_cast<uint64_t>(ndim);
   const uint64_t head = sizeof(DLManagedTensorVersioned) + 2 * rank * sizeof(int64_t);
-  const uint64_t data = (head + block_alignment - 1) / block_alignment * block_alignment;
-  const uint64_t whole = data + (bytes + block_alignment - 1) / block_alignment * block_alignment;
+  // malloc and rounding up: aligned_alloc bypasses the allocator's fast lists.
+  const uint64_t whole = head + block_alignment + bytes;
   if (whole < bytes || whole > PTRDIFF_MAX) throw std::bad_alloc();
-  void *block = std::aligned_alloc(block_alignment, whole);
+  void *block = std::malloc(whole);
   if (!block) throw std::bad_alloc();
+  const auto end_of_head = reinterpret_cast<uintptr_t>(block) + head;
+  const uintptr_t data = (end_of_head + block_alignment - 1) / block_alignment * block_alignment;
   OwnedTensor made(new (block) DLManagedTensorVersioned{});
   made->version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
   made->deleter = delete_block;
   DLTensor &tensor = made->dl_tensor;
-  tensor.data = static_cast<char *>(block) + data;
+  tensor.data = reinterpret_cast<void *>(data);
   tensor.device = {kDLCPU, 0};
   tensor.ndim = ndim;
   tensor.dtype = dtype;

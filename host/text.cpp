@@ -26,16 +26,10 @@ size_t sequence_length(std::string_view text, size_t at) {
 
 }  // namespace
 
-std::string_view read_text(const char *data, uint64_t length, std::string_view what) {
-  if (!data) {
-    if (length == 0) return {};
-    throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT, std::string(what) + " is null");
-  }
-  if (length == TESSERACT_NTS) return data;
-  if (length > PTRDIFF_MAX)
-    throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT,
-                  std::string(what) + " has an impossible length");
-  return {data, length};
+std::string_view read_odd_text(const char *data, uint64_t length, std::string_view what) {
+  if (!data && length == 0) return {};
+  throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT,
+                std::string(what) + (data ? " has an impossible length" : " is null"));
 }
 
 std::string_view offered_text(const char *data, uint64_t length) {

@@ -8,9 +8,18 @@
 
 namespace host {
 
+// The text of a null pointer or of an impossible length; throws Failure (invalid argument) unless
+// it is the empty text.
+std::string_view read_odd_text(const char *data, uint64_t length, std::string_view what);
+
 // The text behind a pointer and a length; empty for null with length 0.  Throws Failure
 // (invalid argument) for null with another length; `what` names the argument.
-std::string_view read_text(const char *data, uint64_t length, std::string_view what);
+inline std::string_view read_text(const char *data, uint64_t length, std::string_view what) {
+  if (data && length <= PTRDIFF_MAX) [[likely]]
+    return {data, length};
+  if (data && length == TESSERACT_NTS) return data;
+  return read_odd_text(data, length, what);
+}
 
 inline std::string_view read_text(const tesseract_string &text, std::string_view what) {
   return read_text(text.data, text.length, what);
