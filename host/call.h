@@ -106,7 +106,8 @@ struct tesseract_call {
   bool all_outputs = false;      // every output was asked for: a run may add some
   uint32_t n_in = 0, n_out = 0;  // tensors that a run is given
   uint32_t n_inputs = 0, n_seeds = 0, n_outputs = 0;  // of the frame
-  uint32_t scratch_words = 0;
+  uint32_t scratch_words = 0;                         // lengths and strides of classes
+  uint32_t stack_words = 0;                           // all that a fast run needs on its stack
   uint32_t n_variables = 0;
   int32_t endpoint = 0;
   tesseract_frame frame{};  // what is the same in every run

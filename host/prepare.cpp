@@ -9,6 +9,7 @@
 #include "derive.h"
 #include "dtype.h"
 #include "frame.h"
+#include "overlap.h"
 #include "request.h"
 #include "signature.h"
 #include "text.h"
@@ -450,10 +451,14 @@ class CallBuilder {
     const auto plain = [](const Position &position) {
       return position.layout == Layout::row_major && !position.converts() && !position.open;
     };
-    call_->fast = call_->endpoint != TESSERACT_ENDPOINT_ABSTRACT_EVAL &&
-                  call_->n_in + call_->n_out <= 256 && call_->n_inputs + call_->n_seeds <= 1024 &&
-                  call_->n_outputs <= 1024 && call_->scratch_words <= 1024 &&
-                  call_->n_variables <= 1024 &&
+    const uint32_t n = call_->n_in + call_->n_out;
+    // Extents, scratch, the component's arrays with owners, and the outputs of a result.
+    call_->stack_words = 2 * padded_count(n) + call_->scratch_words + call_->n_variables +
+                         2 * (call_->n_inputs + call_->n_seeds) + call_->n_outputs + call_->n_out +
+                         1;
+    call_->fast = call_->endpoint != TESSERACT_ENDPOINT_ABSTRACT_EVAL && n <= 256 &&
+                  call_->n_inputs + call_->n_seeds <= 1024 && call_->n_outputs <= 1024 &&
+                  call_->scratch_words <= 1024 && call_->n_variables <= 1024 &&
                   std::all_of(call_->in.begin(), call_->in.end(), plain) &&
                   std::all_of(call_->out.begin(), call_->out.end(), plain);
   }

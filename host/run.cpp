@@ -5,6 +5,7 @@
 
 #include <alloca.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "cancel.h"
@@ -200,39 +201,110 @@ class ExtraSink final : public OutputSink {
   tesseract_result &result_;
 };
 
-struct FreshOutputs {
-  std::unique_ptr<tesseract_result> result;
-  DLTensor **out;  // the destinations, and fresh tensors where there were none
+// Memory on the stack of the run, handed out piece by piece.
+class Stack {
+ public:
+  explicit Stack(void *begin) : next_(static_cast<int64_t *>(begin)) {}
+
+  template <typename T>
+  T *take(uint32_t count) {
+    static_assert(sizeof(T) == sizeof(int64_t));
+    auto *piece = reinterpret_cast<T *>(next_);
+    next_ += count;
+    return piece;
+  }
+
+ private:
+  int64_t *next_;
 };
 
-// Makes the result: fresh tensors for outputs without destination.
-FreshOutputs make_outputs(const tesseract_call &call, const RunRequest &request,
-                          const Scratch &scratch, DLTensor **out) {
-  auto result = std::make_unique<tesseract_result>(&call);
+// Gives outputs without destination fresh memory in `result`; `out` gets all of them.
+void make_outputs(const tesseract_call &call, const RunRequest &request, const Scratch &scratch,
+                  tesseract_result &result, DLTensor **out) {
   for (const TensorClass &c : call.classes) {
     const int64_t *lengths = c.fixed ? c.fixed_lengths.data() : scratch.words + c.scratch;
     for (const uint32_t i : c.out) {
-      tesseract_result::Entry &entry = result->entries[i];
-      DLTensor *given = request.out ? request.out[i] : nullptr;
-      if (given) {
-        entry.destination = true;
-        out[i] = given;
-        continue;
-      }
+      tesseract_result::Entry &entry = result.entries[i];
+      out[i] = request.out ? request.out[i] : nullptr;
+      entry.destination = out[i] != nullptr;
+      if (entry.destination) continue;
       entry.tensor = make_tensor(call.out[i].given, c.rank, lengths);
       out[i] = &entry.tensor->dl_tensor;
     }
   }
-  return {std::move(result), out};
 }
 
-void describe_destinations(const RunRequest &request, tesseract_result &result) {
-  for (size_t i = 0; i < result.entries.size(); i++)
-    if (result.entries[i].destination && !result.entries[i].tensor)
-      result.entries[i].tensor = describe_destination(*request.out[i]);
+// Where a tensor in stands in the component's arrays, inputs before seeds.
+inline uint32_t place_of(const tesseract_call &call, const Position &position) {
+  return position.index + (position.role == Position::Role::seed ? call.n_inputs : 0);
 }
 
-void fill_frame(const tesseract_call &call, const RunRequest &request, Frame &frame) {
+inline void show_inputs(const tesseract_call &call, const RunRequest &request, Stack &stack,
+                        tesseract_frame &frame) {
+  if (call.direct_in) {
+    frame.inputs = request.in;
+    frame.seeds = request.in + call.n_inputs;
+    frame.owners = request.owners;
+    return;
+  }
+  const uint32_t n = call.n_inputs + call.n_seeds;
+  auto **in = stack.take<const DLTensor *>(n);
+  std::copy_n(call.input_template.data(), call.n_inputs, in);
+  std::fill_n(in + call.n_inputs, call.n_seeds, nullptr);
+  for (uint32_t i = 0; i < call.n_in; i++) in[place_of(call, call.in[i])] = request.in[i];
+  frame.inputs = in;
+  frame.seeds = in + call.n_inputs;
+  if (!request.owners) return;
+  auto **owners = stack.take<const tesseract_owner *>(n);
+  std::fill_n(owners, n, nullptr);
+  for (uint32_t i = 0; i < call.n_in; i++) owners[place_of(call, call.in[i])] = request.owners[i];
+  frame.owners = owners;
+}
+
+inline void show_outputs(const tesseract_call &call, DLTensor *const *out, Stack &stack,
+                         tesseract_frame &frame) {
+  if (call.direct_out) {
+    frame.outputs = out;
+    return;
+  }
+  auto **mapped = stack.take<DLTensor *>(call.n_outputs);
+  std::fill_n(mapped, call.n_outputs, nullptr);
+  for (uint32_t i = 0; i < call.n_out; i++) mapped[call.out[i].index] = out[i];
+  frame.outputs = mapped;
+}
+
+// The rest of a run that makes a result.
+[[gnu::noinline]] int32_t run_for_result(const tesseract_call &call, const RunRequest &request,
+                                         const Scratch &scratch, Stack &stack, Frame &frame,
+                                         const ThreadSlot &slot) {
+  auto result = std::make_unique<tesseract_result>(&call);
+  auto **out = stack.take<DLTensor *>(call.n_out);
+  make_outputs(call, request, scratch, *result, out);
+  show_outputs(call, out, stack, frame.shown);
+  ExtraSink sink(*result);
+  frame.sink = &sink;
+  if (call.all_outputs) frame.shown.flags |= TESSERACT_FRAME_ALL;
+  const int32_t status = invoke(call, frame, slot);
+  if (status != TESSERACT_OK) return status;
+  for (uint32_t i = 0; i < call.n_out; i++)
+    if (result->entries[i].destination)
+      result->entries[i].tensor = describe_destination(*request.out[i]);
+  *request.result = result.release();
+  return TESSERACT_OK;
+}
+
+// After a call that failed, or that recorded an error and then thought better of it.
+[[gnu::noinline, gnu::cold]] int32_t conclude(const tesseract_call &call, Frame &frame,
+                                              int32_t status, tesseract_error **error) {
+  if (status == TESSERACT_OK) {
+    delete frame.error;
+    return status;
+  }
+  Failure failure = component_failure(frame, status);
+  return report(error, call.component->place(call.endpoint), failure);
+}
+
+inline void fill_frame(const tesseract_call &call, const RunRequest &request, Frame &frame) {
   frame.shown = call.frame;
   frame.shown.stream = request.stream;
   frame.component = call.component;
@@ -241,87 +313,37 @@ void fill_frame(const tesseract_call &call, const RunRequest &request, Frame &fr
   frame.error = nullptr;
 }
 
-}  // namespace
-
-// One stack frame for everything that a run needs: pointers live until the component returns.
-enum class FastRun { done, not_fast };
-
-static FastRun run_fast(const tesseract_call &call, const RunRequest &request,
-                        const ThreadSlot &slot, int32_t *status, tesseract_error **error) {
-  const uint32_t n = call.n_in + call.n_out;
-  const uint32_t padded = padded_count(n);
-  auto *words = static_cast<int64_t *>(
-      alloca((call.scratch_words + call.n_variables + 2 * padded) * sizeof(int64_t)));
-  const Scratch scratch = {
-      words + 2 * padded, words + 2 * padded + call.scratch_words, {words, words + padded}};
+// False, with nothing done, if the general run must have a look.
+bool run_fast(const tesseract_call &call, const RunRequest &request, const ThreadSlot &slot,
+              int32_t *status, tesseract_error **error) {
+  Stack stack(alloca(call.stack_words * sizeof(int64_t)));
+  const uint32_t padded = padded_count(call.n_in + call.n_out);
+  Scratch scratch;
+  scratch.extents.begins = stack.take<int64_t>(padded);
+  scratch.extents.ends = stack.take<int64_t>(padded);
+  scratch.words = stack.take<int64_t>(call.scratch_words);
+  scratch.variables = stack.take<int64_t>(call.n_variables);
   bool missing = false;
-  if (!check_classes(call, request, scratch, &missing)) return FastRun::not_fast;
-  if (missing && !request.result) return FastRun::not_fast;
+  if (!check_classes(call, request, scratch, &missing)) return false;
+  if (missing && !request.result) return false;
   if (!call.overlap_allowed && outputs_overlap(scratch.extents, call.n_in, call.n_out))
-    return FastRun::not_fast;
+    return false;
 
   Frame frame;
   fill_frame(call, request, frame);
-  DLTensor *const *out = request.out;
-  FreshOutputs fresh;
+  show_inputs(call, request, stack, frame.shown);
   if (request.result) {
-    auto **all = static_cast<DLTensor **>(alloca((call.n_out + 1) * sizeof(DLTensor *)));
-    fresh = make_outputs(call, request, scratch, all);
-    out = all;
-  }
-  if (call.direct_in) {
-    frame.shown.inputs = request.in;
-    frame.shown.seeds = request.in + call.n_inputs;
-    frame.shown.owners = request.owners;
+    *status = run_for_result(call, request, scratch, stack, frame, slot);
   } else {
-    const uint32_t m = call.n_inputs + call.n_seeds;
-    auto **in = static_cast<const DLTensor **>(alloca((m + 1) * sizeof(DLTensor *)));
-    std::memcpy(in, call.input_template.data(), call.n_inputs * sizeof *in);
-    std::memset(in + call.n_inputs, 0, call.n_seeds * sizeof *in);
-    const Position *position = call.in.data();
-    for (uint32_t i = 0; i < call.n_in; i++)
-      in[position[i].index + (position[i].role == Position::Role::seed ? call.n_inputs : 0)] =
-          request.in[i];
-    frame.shown.inputs = in;
-    frame.shown.seeds = in + call.n_inputs;
-    if (request.owners) {
-      auto **owners = static_cast<const tesseract_owner **>(alloca((m + 1) * sizeof(void *)));
-      std::memset(owners, 0, m * sizeof *owners);
-      for (uint32_t i = 0; i < call.n_in; i++)
-        owners[position[i].index + (position[i].role == Position::Role::seed ? call.n_inputs : 0)] =
-            request.owners[i];
-      frame.shown.owners = owners;
-    }
-  }
-  if (call.direct_out) {
-    frame.shown.outputs = out;
-  } else {
-    auto **mapped = static_cast<DLTensor **>(alloca((call.n_outputs + 1) * sizeof(DLTensor *)));
-    std::memset(mapped, 0, call.n_outputs * sizeof *mapped);
-    for (uint32_t i = 0; i < call.n_out; i++) mapped[call.out[i].index] = out[i];
-    frame.shown.outputs = mapped;
-  }
-
-  if (!request.result) {
+    show_outputs(call, request.out, stack, frame.shown);
     *status = invoke(call, frame, slot);
-  } else {
-    ExtraSink sink(*fresh.result);
-    frame.sink = &sink;
-    if (call.all_outputs) frame.shown.flags |= TESSERACT_FRAME_ALL;
-    *status = invoke(call, frame, slot);
-    if (*status == TESSERACT_OK) {
-      describe_destinations(request, *fresh.result);
-      *request.result = fresh.result.release();
-    }
   }
-  if (*status != TESSERACT_OK) [[unlikely]] {
-    Failure failure = component_failure(frame, *status);
-    *status = report(error, call.component->place(call.endpoint), failure);
-  } else if (frame.error) [[unlikely]] {
-    delete frame.error;  // recorded, then thought better of
-  }
-  return FastRun::done;
+  if (*status != TESSERACT_OK || frame.error) [[unlikely]]
+    *status = conclude(call, frame, *status, error);
+  return true;
 }
+
+}  // namespace
 
 int32_t invoke(const tesseract_call &call, Frame &frame, const ThreadSlot &slot) {
   if (call.lock && !call.lock->enter(slot, call.reentrant)) [[unlikely]]
@@ -344,8 +366,7 @@ int32_t run_call(const tesseract_call &call, const RunRequest &request, tesserac
     if (request.cancel && request.cancel->requested.load(std::memory_order_relaxed)) [[unlikely]]
       throw Failure(TESSERACT_ERROR_CANCELLED, "cancelled before it began");
     int32_t status = TESSERACT_OK;
-    if (call.fast && run_fast(call, request, running.slot(), &status, error) == FastRun::done)
-        [[likely]]
+    if (call.fast && run_fast(call, request, running.slot(), &status, error)) [[likely]]
       return status;
     run_general(call, request, running.slot());
     return TESSERACT_OK;

@@ -1,0 +1,35 @@
+"""Opens `tesseract_api.py` modules and calls their endpoints.
+
+This is what the compiled loader uses, and what works without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tesseract_host.loader.component import Component
+from tesseract_host.loader.failures import EndpointError, OpenError, RequestError, classify
+from tesseract_host.loader.plan import Plan
+
+__all__ = [
+    "Component",
+    "EndpointError",
+    "OpenError",
+    "Plan",
+    "RequestError",
+    "classify",
+    "open",
+]
+
+
+def open(
+    path: str, options: dict[str, Any] | None = None, log: Callable[[int, str], None] | None = None
+) -> Component:
+    """Executes the module at `path` as a new instance.
+
+    `log(level, line)` gets what its endpoints print, from any thread.  Raises FileNotFoundError,
+    RuntimeError for a folder and for anything raised by the module (the reason is the cause),
+    AttributeError for a missing schema or apply, and what pydantic raises for a bad schema.
+    """
+    return Component(path, options or {}, log)

@@ -1,0 +1,199 @@
+"""One opened module: its schemas, its endpoints, and calls of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pydantic import BaseModel, RootModel, create_model
+
+from tesseract_host.loader import calls, description, generated
+from tesseract_host.loader.calls import FUNCTIONS
+from tesseract_host.loader.derivatives import DerivativeTypes
+from tesseract_host.loader.failures import INVALID_ARGUMENT, OpenError, RequestError
+from tesseract_host.loader.isolation import Isolation
+from tesseract_host.loader.plan import Plan
+from tesseract_host.loader.streams import Output
+from tesseract_host.runtime import config
+
+OPTIONS = (
+    "export_pythonpath",
+    "gpu_transport",
+    "input_path",
+    "output_format",
+    "output_path",
+    "runtime_config",
+    "stream_logs",
+    "threads",
+)
+
+THREADS = {None: "serial-per-instance", "serial": "serial-per-instance", "concurrent": "concurrent"}
+
+
+class Component:
+    """An instance of a module.  Calls may come from any thread, one at a time unless opened with
+    `threads="concurrent"`.
+
+    `schemas` holds the generated classes; `module` is the module as it was executed.
+    """
+
+    def __init__(
+        self, path: str, options: dict[str, Any], log: Callable[[int, str], None] | None
+    ) -> None:
+        self._threads = checked_options(options)
+        file = module_file(path)
+        self.name = file.parent.name if file.stem == "tesseract_api" else file.stem
+        self.settings = config.Settings(_given_settings(file, options))
+        self.settings.get_config()  # a bad value is an error before the module runs
+        self.output = Output(log)
+        self.isolation = Isolation(file.parent, self.settings, self.output)
+        self.module = self._load(file, bool(options.get("export_pythonpath")))
+        try:
+            self.schemas = Schemas(self.module)
+        except BaseException:
+            self.close()
+            raise
+        self.endpoints = frozenset(
+            name for name, function in FUNCTIONS.items() if hasattr(self.module, function)
+        )
+
+    def _load(self, file: Path, export: bool) -> ModuleType:
+        if export:
+            _export_pythonpath(file.parent)
+        try:
+            with self.output.direct():
+                return self.isolation.load(file)
+        except Exception as error:
+            raise OpenError(f"{file} can't be loaded: {type(error).__name__}: {error}") from error
+
+    def describe(self) -> str:
+        """The description as JSON text."""
+        uses_devices = self.settings.get_config().gpu_transport != "none"
+        return description.describe(
+            self.name,
+            self._threads,
+            self.schemas.inputs,
+            self.schemas.outputs,
+            ["cpu", "cuda"] if uses_devices else ["cpu"],
+        )
+
+    def function(self, endpoint: str) -> Callable[..., Any]:
+        """The module's function for an endpoint; NotImplementedError if it has none."""
+        name = FUNCTIONS.get(endpoint)
+        if name is None:
+            raise RequestError(f"unknown endpoint {endpoint!r}", status=INVALID_ARGUMENT)
+        function: Callable[..., Any] | None = getattr(self.module, name, None)
+        if function is None:
+            raise NotImplementedError(f"{self.name} has no {name}")
+        return function
+
+    def call(self, endpoint: str, payload: dict[str, Any]) -> Any:
+        """Calls an endpoint on Python values, untouched; see `calls.call`."""
+        return calls.call(self, endpoint, payload)
+
+    def prepare(
+        self,
+        endpoint: str,
+        inputs: tuple[str, ...],
+        of: tuple[str, ...],
+        wrt: tuple[str, ...],
+        json: str,
+    ) -> Plan:
+        """Resolves a signature.  `inputs` are the paths of the tensors, `json` everything else."""
+        self.function(endpoint)
+        return Plan(self, endpoint, inputs, of, wrt, json)
+
+    def close(self) -> None:
+        """Forgets the module; plans that exist keep working."""
+        self.isolation.close()
+
+
+class Schemas:
+    """The schemas of a module and the classes generated from them, checked."""
+
+    def __init__(self, module: ModuleType) -> None:
+        for name in ("InputSchema", "OutputSchema", "apply"):
+            if not hasattr(module, name):
+                raise AttributeError(f"{module.__file__} does not define {name}")
+        self.inputs: Any = module.InputSchema
+        self.outputs: Any = module.OutputSchema
+        self.requests: dict[str, type[BaseModel]] = {
+            "apply": generated.request(
+                "ApplyInputSchema", generated.subclass(self.inputs, "Apply_")
+            )
+        }
+        self.results = {
+            "apply": result_model("ApplyOutputSchema", generated.subclass(self.outputs, "Apply_"))
+        }
+        if hasattr(module, FUNCTIONS["abstract_eval"]):
+            self.requests["abstract_eval"] = generated.request(
+                "AbstractInputSchema", generated.abstract_subclass(self.inputs)
+            )
+            self.results["abstract_eval"] = result_model(
+                "AbstractOutputSchema", generated.abstract_subclass(self.outputs)
+            )
+        self._derivatives: DerivativeTypes | None = None
+        for endpoint in ("jacobian", "jvp", "vjp"):
+            if hasattr(module, FUNCTIONS[endpoint]):
+                self._derivatives = self._derivatives or DerivativeTypes(self.inputs, self.outputs)
+                self.requests[endpoint] = self._derivatives.request(endpoint, self.inputs)
+
+    @property
+    def derivatives(self) -> DerivativeTypes:
+        """The differentiable leaves; only where a derivative endpoint is offered."""
+        if self._derivatives is None:
+            raise NotImplementedError("the module has no derivative endpoint")
+        return self._derivatives
+
+
+def result_model(title: str, schema: Any) -> type[RootModel[Any]]:
+    """The model of a whole result."""
+    return create_model(title, __base__=RootModel[schema])
+
+
+def checked_options(options: dict[str, Any]) -> str:
+    """The threading class; RequestError for an option that isn't known."""
+    unknown = sorted(set(options) - set(OPTIONS))
+    if unknown:
+        raise RequestError(
+            f"unknown option {', '.join(unknown)}; known are {', '.join(OPTIONS)}",
+            status=INVALID_ARGUMENT,
+        )
+    threads = options.get("threads")
+    if threads not in THREADS:
+        raise RequestError(
+            f"threads must be one of {[t for t in THREADS if t]}, not {threads!r}",
+            status=INVALID_ARGUMENT,
+        )
+    if not isinstance(options.get("runtime_config") or {}, dict):
+        raise RequestError("runtime_config must be an object", status=INVALID_ARGUMENT)
+    return THREADS[threads]
+
+
+def module_file(path: str) -> Path:
+    """The absolute path of a module's file."""
+    file = Path(path).expanduser().absolute()
+    if file.is_dir():
+        raise OpenError(f"{file} is not a file but a folder")
+    if not file.exists():
+        raise FileNotFoundError(f"{file} does not exist")
+    return file
+
+
+def _given_settings(file: Path, options: dict[str, Any]) -> dict[str, Any]:
+    given: dict[str, Any] = {"api_path": file, "debug": True}
+    given.update(options.get("runtime_config") or {})
+    for name in ("input_path", "output_path", "output_format", "gpu_transport"):
+        if options.get(name) is not None:
+            given[name] = options[name]
+    return given
+
+
+def _export_pythonpath(folder: Path) -> None:
+    """For modules whose child processes import what lies beside the module."""
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if str(folder) not in entries:
+        os.environ["PYTHONPATH"] = os.pathsep.join([*filter(None, entries), str(folder)])

@@ -1,0 +1,135 @@
+"""The description of a component: its leaf tables, as docs/description.md says."""
+
+from __future__ import annotations
+
+import enum
+import json
+from typing import Any
+
+import numpy as np
+
+from tesseract_host.loader import walk
+from tesseract_host.runtime.schema_types import is_array_annotation, is_differentiable
+
+_TYPES: tuple[tuple[type, str], ...] = (
+    (bool, "boolean"),
+    (int, "integer"),
+    (float, "number"),
+    (str, "string"),
+    (dict, "object"),
+    (list, "array"),
+    (tuple, "array"),
+    (set, "array"),
+    (type(None), "null"),
+)
+
+
+def describe(name: str, threads: str, inputs: Any, outputs: Any, devices: list[str]) -> str:
+    """The JSON text."""
+    document = {
+        "name": name,
+        "threads": threads,
+        "reentrant": True,
+        "checks": "component",
+        "devices": devices,
+        "inputs": leaf_table(inputs, True),
+        "outputs": leaf_table(outputs, False),
+    }
+    return json.dumps(document, ensure_ascii=False)
+
+
+def leaf_table(schema: Any, are_inputs: bool) -> list[dict[str, Any]]:
+    """One entry per path pattern of a schema."""
+    groups: dict[walk.Pattern, list[walk.Leaf]] = {}
+    for leaf in walk.leaves(schema):
+        groups.setdefault(leaf.pattern, []).append(leaf)
+    return [_entry(leaves, are_inputs) for leaves in groups.values()]
+
+
+def _entry(leaves: list[walk.Leaf], are_inputs: bool) -> dict[str, Any]:
+    first = leaves[0]
+    types = [leaf.annotation for leaf in leaves]
+    values = [type_ for type_ in types if type_ not in (None, type(None))]
+    entry: dict[str, Any] = {"path": walk.pattern_text(first.pattern)}
+    arrays = [type_ for type_ in values if is_array_annotation(type_)]
+    if arrays and all(is_array_annotation(t) or t in (int, float, bool) for t in values):
+        entry.update(_array(arrays, len(arrays) == len(values)))
+    else:
+        entry.update(_plain(types))
+        if are_inputs:
+            entry["tensor"] = True
+    if are_inputs:
+        entry["required"] = first.required
+        if not first.required:
+            entry.update(_default(first.default))
+    if first.description:
+        entry["description"] = first.description
+    return entry
+
+
+def _array(arrays: list[Any], alone: bool) -> dict[str, Any]:
+    dtypes = {array.expected_dtype for array in arrays}
+    shapes = {array.expected_shape for array in arrays}
+    shape = shapes.pop() if len(shapes) == 1 and alone else ...
+    return {
+        "dtype": dtypes.pop() if len(dtypes) == 1 and alone else None,
+        "shape": None if shape is Ellipsis else list(shape),
+        "differentiable": any(is_differentiable(array) for array in arrays),
+    }
+
+
+def _plain(types: list[Any]) -> dict[str, Any]:
+    names: list[str] = []
+    choices: list[Any] = []
+    for type_ in types:
+        found = _choices(type_)
+        if found is not None:
+            choices.extend(found)
+            names.extend(_type_name(type(value)) for value in found)
+        else:
+            names.append(_type_name(type_))
+    unique = list(dict.fromkeys(names))
+    if "any" in unique:
+        return {"type": "any"}
+    entry: dict[str, Any] = {"type": unique[0] if len(unique) == 1 else unique}
+    if choices and all(_choices(type_) is not None for type_ in types):
+        entry["enum"] = choices
+    return entry
+
+
+def _choices(type_: Any) -> list[Any] | None:
+    values = walk.literal_values(type_)
+    if values is None and isinstance(type_, type) and issubclass(type_, enum.Enum):
+        values = tuple(member.value for member in type_)
+    if values is None:
+        return None
+    plain = [value.value if isinstance(value, enum.Enum) else value for value in values]
+    if all(isinstance(value, str | int | float | bool | type(None)) for value in plain):
+        return plain
+    return None
+
+
+def _type_name(type_: Any) -> str:
+    if type_ is None:
+        return "null"
+    if isinstance(type_, type):
+        for base, name in _TYPES:
+            if issubclass(type_, base):
+                return name
+    return "any"
+
+
+def _default(default: Any) -> dict[str, Any]:
+    """The member `default`, if there is one that JSON can hold."""
+    if default is walk.MISSING or default is None:
+        return {}
+    value = default.value if isinstance(default, enum.Enum) else default
+    if isinstance(value, np.ndarray | np.generic):
+        if value.dtype.kind == "c":
+            return {}
+        value = value.tolist()
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    return {"default": value}

@@ -1,0 +1,175 @@
+"""A prepared call: a signature resolved once, run any number of times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from tesseract_host.loader import merging, walk
+from tesseract_host.loader.failures import (
+    INVALID_ARGUMENT,
+    RequestError,
+)
+from tesseract_host.loader.results import Extractor
+from tesseract_host.runtime.schema_types import is_array_annotation
+
+if TYPE_CHECKING:
+    from tesseract_host.loader.component import Component
+
+Results = tuple[list[Any], str]
+Shape = tuple[tuple[int, ...], str]
+
+
+class Plan:
+    """One signature of one component.  `run` may be called from any thread.
+
+    Of the two lists of paths one carries seeds: `wrt` in "jvp", `of` in "vjp"; the other, and both
+    in "jacobian", are wanted.
+    """
+
+    def __init__(
+        self,
+        component: Component,
+        endpoint: str,
+        inputs: tuple[str, ...],
+        of: tuple[str, ...],
+        wrt: tuple[str, ...],
+        json: str,
+    ) -> None:
+        self._component = component
+        self._endpoint = endpoint
+        self._of = of
+        self._wrt = wrt
+        schemas = component.schemas
+        self._n_inputs = len(inputs)
+        for path in inputs:
+            check_known(schemas.inputs, path)
+        self._template = merging.Template(schemas.inputs, inputs, json)
+        if endpoint in ("apply", "abstract_eval"):
+            self._extractor = _extractor(schemas.outputs, of)
+        else:
+            self._check_derivative_paths()
+        if endpoint == "abstract_eval":
+            self._abstract_arrays()
+
+    def run(self, arrays: Sequence[Any], seeds: Sequence[Any]) -> Results:
+        """Calls the endpoint.
+
+        `arrays` has one ndarray (or NumPy scalar, or device object) per input path, in order;
+        `seeds` one per seed, None standing for zeros.  Returns the results by position (ndarray,
+        NumPy scalar or device object; None for an optional output that is None) and the outputs
+        that are no arrays as JSON text.  Raises pydantic's ValidationError for bad inputs and
+        EndpointError for a failing module or a bad result.
+        """
+        self._check_count(arrays)
+        tree = self._template.fill(arrays)
+        if self._endpoint == "apply":
+            outputs = self._component.call("apply", {"inputs": tree})
+            return self._extractor.tensors(outputs), self._extractor.json(outputs)
+        if self._endpoint == "jacobian":
+            payload = {"inputs": tree, "jac_inputs": self._wrt, "jac_outputs": self._of}
+            blocks = self._component.call("jacobian", payload)
+            return [blocks[out][path] for out in self._of for path in self._wrt], "{}"
+        if self._endpoint == "abstract_eval":
+            raise RequestError("an abstract plan has no run", status=INVALID_ARGUMENT)
+        return self._product(tree, seeds), "{}"
+
+    def abstract(self, shapes: Sequence[Shape]) -> tuple[list[Shape], str]:
+        """Calls abstract_eval on (shape, dtype name) per input; returns the same per output."""
+        self._check_count(shapes)
+        tree = self._template.fill(
+            [{"shape": tuple(shape), "dtype": dtype} for shape, dtype in shapes]
+        )
+        outputs = self._component.call("abstract_eval", {"inputs": tree})
+        return self._extractor.shapes(outputs), self._extractor.json(outputs)
+
+    def _product(self, tree: Any, seeds: Sequence[Any]) -> list[Any]:
+        forward = self._endpoint == "jvp"
+        seeded, wanted = (self._wrt, self._of) if forward else (self._of, self._wrt)
+        if len(seeds) != len(seeded):
+            raise RequestError(
+                f"{len(seeds)} seeds for {len(seeded)} positions", status=INVALID_ARGUMENT
+            )
+        given = {p: seed for p, seed in zip(seeded, seeds, strict=True) if seed is not None}
+        if not given:
+            raise RequestError("all seeds are zero", status=INVALID_ARGUMENT)
+        names = ("jvp_inputs", "jvp_outputs") if forward else ("vjp_outputs", "vjp_inputs")
+        vector = "tangent_vector" if forward else "cotangent_vector"
+        payload = {"inputs": tree, names[0]: tuple(given), names[1]: wanted, vector: given}
+        result = self._component.call(self._endpoint, payload)
+        return [result[path] for path in wanted]
+
+    # ---- Preparing -----------------------------------------------------------------------------
+
+    def _check_count(self, given: Sequence[Any]) -> None:
+        if len(given) != self._n_inputs:
+            raise RequestError(
+                f"{len(given)} arrays for {self._n_inputs} inputs", status=INVALID_ARGUMENT
+            )
+
+    def _check_derivative_paths(self) -> None:
+        types = self._component.schemas.derivatives
+        for paths, leaves, name in (
+            (self._of, types.outputs, "output"),
+            (self._wrt, types.inputs, "input"),
+        ):
+            if not paths:
+                raise RequestError(f"no {name} is named", status=INVALID_ARGUMENT)
+            for path in paths:
+                if walk.find_leaf(leaves, merging.parse_path(path)) is None:
+                    known = ", ".join(walk.pattern_text(leaf.pattern) for leaf in leaves)
+                    raise RequestError(f"no differentiable {name}; those are {known}", path)
+
+    def _abstract_arrays(self) -> None:
+        """Array leaves given in the JSON become shape and dtype."""
+        schema = self._component.schemas.inputs
+        for leaf in walk.leaves(schema):
+            if is_array_annotation(leaf.annotation):
+                located = merging.locate(schema, leaf.pattern, True)
+                self._template.map_leaf(located, _shape_of(leaf.annotation))
+
+
+def _shape_of(annotation: Any) -> Any:
+    adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+
+    def change(value: Any) -> Any:
+        if value is None or (isinstance(value, dict) and "shape" in value):
+            return value
+        try:
+            array = np.asarray(adapter.validate_python(value))
+        except ValidationError:
+            return value
+        return {"shape": array.shape, "dtype": array.dtype.name}
+
+    return change
+
+
+def _extractor(schema: Any, wanted: tuple[str, ...]) -> Extractor:
+    arrays = [
+        merging.locate(schema, leaf.pattern, False)
+        for leaf in walk.leaves(schema)
+        if is_array_annotation(leaf.annotation)
+    ]
+    places = []
+    for path in wanted:
+        check_known(schema, path)
+        places.append((path, merging.locate(schema, merging.parse_path(path), False)))
+    return Extractor(places, arrays, walk.is_root_model(schema))
+
+
+def check_known(schema: Any, path: str) -> None:
+    """RequestError for a path that no leaf of the schema can have.
+
+    A path may go on below a leaf, into a plain dict say; models that allow extra fields let
+    everything pass.
+    """
+    steps = merging.parse_path(path)
+    leaves = walk.leaves(schema)
+    if any(walk.matches(leaf.pattern, steps[: len(leaf.pattern)]) for leaf in leaves):
+        return
+    if walk.is_model(schema) and not walk.allows_extra(schema):
+        known = ", ".join(dict.fromkeys(walk.pattern_text(leaf.pattern) for leaf in leaves))
+        raise RequestError(f"no leaf has this path; there are {known or 'none'}", path)

@@ -1,0 +1,286 @@
+"""Encoded arrays: dicts that hold an array as nested lists, base64 text or a file reference."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import functools
+import math
+import uuid
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, create_model
+from pydantic_core import PydanticCustomError
+
+from tesseract_host.runtime import _dtypes
+from tesseract_host.runtime._check import ArrayCheck, Shape, to_numpy
+
+
+class JsonArrayData(BaseModel):
+    """Values as nested or flat lists, a bare value for rank 0."""
+
+    model_config = ConfigDict(extra="forbid")
+    buffer: Any
+    encoding: Literal["json", "raw"]
+
+
+class Base64ArrayData(BaseModel):
+    """The bytes of the array in C order, native byte order, as base64 text."""
+
+    model_config = ConfigDict(extra="forbid")
+    buffer: str
+    encoding: Literal["base64"]
+    compression: Literal["lz4"] | None = None
+
+
+class BinrefArrayData(BaseModel):
+    """`path[:offset[:compressed size]]` of a file that holds the bytes."""
+
+    model_config = ConfigDict(extra="forbid")
+    buffer: str
+    encoding: Literal["binref"]
+    compression: Literal["lz4"] | None = None
+
+
+class CudaIpcArrayData(BaseModel):
+    """A handle to the device memory of another process; refused in this one."""
+
+    model_config = ConfigDict(extra="allow")
+    encoding: Literal["cuda_ipc"]
+
+
+ArrayData = Annotated[
+    BinrefArrayData | Base64ArrayData | JsonArrayData | CudaIpcArrayData,
+    Field(discriminator="encoding"),
+]
+
+
+class EncodedArray(BaseModel):
+    """The form shared by the models that `encoded_model` makes."""
+
+    model_config = ConfigDict(extra="forbid")
+    object_type: Literal["array"] = "array"
+    shape: tuple[NonNegativeInt, ...]
+    dtype: str
+    data: ArrayData
+
+
+def encoded_model(shape: Shape, dtype: str | None, flags: tuple[str, ...]) -> type[EncodedArray]:
+    """A fresh model of the encoded arrays that fit a declared shape and dtype."""
+    names = [n for n in _dtypes.DTYPE_NAMES if dtype is None or _dtypes.castable(n, dtype)]
+    shape_type: Any = tuple[NonNegativeInt, ...]
+    if shape is Ellipsis:
+        title = "anyrank"
+    else:
+        title = "_".join("any" if n is None else str(n) for n in shape) or "scalar"
+        axes: Any = [NonNegativeInt if n is None else Literal[tuple({1: 0, n: 0})] for n in shape]
+        shape_type = tuple[tuple(axes)] if axes else tuple[()]
+    return create_model(
+        f"EncodedArrayModel__{title}__{dtype}__{'_'.join(flags) or 'noflags'}",
+        __base__=EncodedArray,
+        __config__=None,
+        shape=(shape_type, ...),
+        dtype=(Literal[tuple(names)], ...),
+    )
+
+
+@functools.lru_cache(maxsize=512)
+def _decoder(shape: Shape, dtype: str | None) -> type[EncodedArray]:
+    return encoded_model(shape, dtype, ())
+
+
+def decode_or_none(
+    value: dict[Any, Any], shape: Shape, dtype: str | None, context: dict[str, Any]
+) -> np.ndarray[Any, Any] | None:
+    """The array of a well-formed encoded array, None for any other dict."""
+    try:
+        encoded = _decoder(shape, dtype).model_validate(value)
+    except ValidationError:
+        return None
+    return decode(encoded, context)
+
+
+def decode_json(check: ArrayCheck, value: Any, context: dict[str, Any]) -> Any:
+    """The array of an encoded array in JSON input, checked; anything else is an error."""
+    try:
+        encoded = _decoder(check.shape, check.dtype).model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise PydanticCustomError(
+            first["type"],
+            "Encoded array, {where}: {reason}",
+            {"where": where or "value", "reason": first["msg"]},
+        ) from None
+    return check.accept(decode(encoded, context), context)
+
+
+def decode(encoded: EncodedArray, context: dict[str, Any]) -> np.ndarray[Any, Any]:
+    """The array an encoded array stands for, in the encoded dtype."""
+    data = encoded.data
+    try:
+        if isinstance(data, JsonArrayData):
+            return _from_values(data.buffer, encoded.shape, encoded.dtype)
+        if isinstance(data, CudaIpcArrayData):
+            raise ValueError("device handles can't be opened here")
+        if isinstance(data, Base64ArrayData):
+            raw = base64.b64decode(data.buffer, validate=True)
+        else:
+            raw = _read_reference(data, encoded, context)
+        raw = _decompress(raw, data.compression)
+        return _from_bytes(raw, encoded.shape, encoded.dtype)
+    except PydanticCustomError:
+        raise
+    except (ValueError, OverflowError, TypeError, OSError, binascii.Error, ImportError) as error:
+        raise PydanticCustomError(
+            "array_decode_error",
+            "The {encoding} buffer can't be decoded: {error}",
+            {"encoding": data.encoding, "error": str(error)},
+        ) from error
+
+
+def _from_values(buffer: Any, shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+    flat: list[Any] = []
+    _flatten(buffer, flat)
+    if len(flat) != math.prod(shape):
+        raise ValueError(f"{len(flat)} values for an array of shape {shape}")
+    if not flat:
+        return np.empty(shape, dtype)
+    values = np.asarray([_number(v, dtype) for v in flat])
+    if values.dtype.kind not in "biufc":
+        raise ValueError("integers beyond 64 bits")
+    if dtype == "bool" and values.dtype.kind != "b":
+        if not np.isin(values, (0, 1)).all():
+            raise ValueError("values other than true and false")
+    if values.dtype.kind == "c" and np.dtype(dtype).kind != "c":
+        raise ValueError(f"complex values for dtype {dtype}")
+    return _dtypes.convert(values, dtype).reshape(shape)
+
+
+def _flatten(value: Any, into: list[Any]) -> None:
+    stack = [iter((value,))]
+    while stack:
+        for item in stack[-1]:
+            if isinstance(item, list | tuple):
+                stack.append(iter(item))
+                break
+            if isinstance(item, np.ndarray):
+                into.extend(item.ravel().tolist())
+            else:
+                into.append(item)
+        else:
+            stack.pop()
+
+
+def _number(value: Any, dtype: str) -> Any:
+    if value is None:
+        return math.nan
+    if isinstance(value, str):
+        return complex(value.replace(" ", "")) if dtype.startswith("complex") else float(value)
+    if isinstance(value, bool | int | float | complex | np.generic):
+        return value
+    raise ValueError(f"{type(value).__name__} is no number")
+
+
+def _from_bytes(raw: bytes, shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+    wanted = math.prod(shape) * np.dtype(dtype).itemsize
+    if len(raw) != wanted:
+        raise ValueError(f"{len(raw)} bytes for an array of {wanted}")
+    return np.frombuffer(raw, dtype=dtype).reshape(shape)
+
+
+def _read_reference(data: BinrefArrayData, encoded: EncodedArray, context: dict[str, Any]) -> bytes:
+    name, offset, size = split_reference(data.buffer)
+    if data.compression is None or size is None:
+        size = math.prod(encoded.shape) * np.dtype(encoded.dtype).itemsize
+    if "://" in name:
+        return _read_url(name, offset, size)
+    base = context.get("base_dir")
+    if base is None:
+        from tesseract_host.runtime.config import get_config
+
+        base = get_config().input_path
+    with open(Path(base) / name, "rb") as file:
+        file.seek(offset)
+        return file.read(size)
+
+
+def _read_url(url: str, offset: int, size: int) -> bytes:
+    import fsspec  # an optional dependency of modules that use remote buffers
+
+    with fsspec.open(url, "rb") as file:
+        file.seek(offset)
+        content: bytes = file.read(size)
+    return content
+
+
+def split_reference(text: str) -> tuple[str, int, int | None]:
+    """Path, offset and compressed size of `path[:offset[:size]]`."""
+    name = text
+    tail: list[int] = []
+    while len(tail) < 2:
+        head, colon, last = name.rpartition(":")
+        if not colon or not last.isdecimal():
+            break
+        name, tail = head, [int(last), *tail]
+    if not name:
+        raise ValueError("the file reference has no path")
+    return name, tail[0] if tail else 0, tail[1] if len(tail) > 1 else None
+
+
+def _decompress(raw: bytes, compression: str | None) -> bytes:
+    if compression is None:
+        return raw
+    import lz4.frame
+
+    content: bytes = lz4.frame.decompress(raw)
+    return content
+
+
+def encode(check: ArrayCheck, value: Any, context: dict[str, Any]) -> dict[str, Any]:
+    """The encoded array that JSON output holds; the context key "array_encoding" chooses how."""
+    array = np.asarray(check.accept(to_numpy(value), {}))
+    encoding = context.get("array_encoding", "json")
+    if encoding == "json":
+        data: dict[str, Any] = {"buffer": _values(array), "encoding": "json"}
+    elif encoding == "base64":
+        text = base64.b64encode(_native_bytes(array)).decode("ascii")
+        data = {"buffer": text, "encoding": "base64"}
+    elif encoding == "binref":
+        data = _write_reference(array, context)
+    else:
+        raise ValueError(f"unknown array encoding {encoding!r}")
+    return {
+        "object_type": "array",
+        "shape": list(array.shape),
+        "dtype": array.dtype.name,
+        "data": data,
+    }
+
+
+def _native_bytes(array: np.ndarray[Any, Any]) -> bytes:
+    return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("=")).tobytes()
+
+
+def _values(array: np.ndarray[Any, Any]) -> Any:
+    if array.dtype.kind == "c":
+        return np.vectorize(lambda v: str(v).strip("()"), otypes=[object])(array).tolist()
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        finite = np.isfinite(array)
+        values = array.astype(object)
+        values[~finite] = None
+        return values.tolist()
+    return array.tolist()
+
+
+def _write_reference(array: np.ndarray[Any, Any], context: dict[str, Any]) -> dict[str, Any]:
+    base = context.get("base_dir")
+    if base is None:
+        from tesseract_host.runtime.config import get_config
+
+        base = get_config().output_path
+    name = f"{uuid.uuid4()}.bin"
+    (Path(base) / name).write_bytes(_native_bytes(array))
+    return {"buffer": f"{name}:0", "encoding": "binref"}

@@ -1,0 +1,71 @@
+"""Fixtures shared by the Python tests."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+if importlib.util.find_spec("tesseract_host") is None:  # run from the source tree
+    sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
+
+import support
+
+
+def _reference() -> support.Reference:
+    pytest.importorskip("tesseract_core.runtime", reason="tesseract-core[runtime] is not installed")
+    return support.Reference()
+
+
+@pytest.fixture(autouse=True)
+def _unchanged_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """tesseract-core leaves its modules' folders behind; no test may see another's."""
+    path, environment = list(sys.path), dict(__import__("os").environ)
+    names = {name for name in sys.modules if "." not in name}
+    yield
+    sys.path[:] = path
+    __import__("os").environ.clear()
+    __import__("os").environ.update(environment)
+    for name in set(sys.modules) - names:
+        module = sys.modules[name]
+        if "pytest-of" in str(getattr(module, "__file__", None) or ""):
+            del sys.modules[name]
+
+
+@pytest.fixture(params=["tesseract_host", "tesseract_core"])
+def host(request: pytest.FixtureRequest) -> support.Ours | support.Reference:
+    """Both implementations: what holds for one must hold for the other."""
+    return support.Ours() if request.param == "tesseract_host" else _reference()
+
+
+@pytest.fixture
+def reference() -> support.Reference:
+    """tesseract-core, to compare with."""
+    return _reference()
+
+
+@pytest.fixture
+def opened(host: Any, tmp_path: Path) -> Callable[..., support.Opened]:
+    """Writes a module's source and opens it by `host`."""
+
+    def open_(source: str, **options: Any) -> support.Opened:
+        return host.open(support.write(tmp_path / "component", source), **options)
+
+    return open_
+
+
+@pytest.fixture
+def component(tmp_path: Path) -> Callable[..., Any]:
+    """Writes a module's source and opens it by this host."""
+
+    def open_(source: str, log: Any = None, **options: Any) -> Any:
+        from tesseract_host import loader
+
+        path = support.write(tmp_path / "component", source)
+        return loader.open(str(path), options, log)
+
+    return open_
