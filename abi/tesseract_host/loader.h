@@ -47,8 +47,11 @@ typedef struct tesseract_loader_table {
   int32_t (*shutdown)(double seconds, tesseract_frame *frame);
 
   /* [any] Unmaps what a source was loaded from (see ext/unload.h), or TESSERACT_ERROR_UNAVAILABLE
-   * while anything of it lives; null where nothing can be unloaded. */
-  int32_t (*unload)(const tesseract_source *source, tesseract_frame *frame);
+   * while in_use(its table) says that a component of it lives; null where nothing can be unloaded.
+   * The host opens nothing meanwhile. */
+  int32_t (*unload)(const tesseract_source *source,
+                    int32_t (*in_use)(const tesseract_plugin_table *plugin),
+                    tesseract_frame *frame);
 } tesseract_loader_table;
 
 /* ---- Forks ------------------------------------------------------------------------------------

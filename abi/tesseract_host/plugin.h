@@ -69,6 +69,13 @@ typedef struct tesseract_host_table {
   int32_t (*allocate_output)(tesseract_frame *frame, uint64_t index, const DLDataType *dtype,
                              int32_t ndim, const int64_t *shape, DLTensor **tensor);
 
+  /* [run] An output that no signature can name, an element of a container whose keys or length only
+   * the run knows.  For TESSERACT_ENDPOINT_APPLY and _ABSTRACT_EVAL, where frame->flags has
+   * TESSERACT_FRAME_ALL; else TESSERACT_ERROR_UNSUPPORTED.  Otherwise like allocate_output. */
+  int32_t (*add_output)(tesseract_frame *frame, const char *path, uint64_t path_length,
+                        const DLDataType *dtype, int32_t ndim, const int64_t *shape,
+                        DLTensor **tensor);
+
   /* [run] The outputs that are no arrays, as one JSON object; at most once a call.  Copied. */
   int32_t (*output_json)(tesseract_frame *frame, const char *text, uint64_t length);
 
@@ -82,6 +89,8 @@ typedef struct tesseract_host_table {
   const void *(*extension)(const char *id, uint64_t length);
 } tesseract_host_table;
 
+#define TESSERACT_FRAME_ALL 1u /* the caller asked for every output and takes a result */
+
 /* ---- One running call -------------------------------------------------------------------------
  * Made by the host, valid until the function it was given to returns.  Pass on this pointer, never
  * a copy.
@@ -93,7 +102,7 @@ typedef struct tesseract_host_table {
 
 struct tesseract_frame {
   uint32_t size;
-  uint32_t flags;   /* 0 in version 1; unknown bits are to be ignored */
+  uint32_t flags;   /* TESSERACT_FRAME_…; unknown bits are to be ignored */
   int32_t endpoint; /* TESSERACT_ENDPOINT_…; 0 in create, describe, prepare and loaders' functions,
                        where all below but host and log is null or 0 */
   int32_t reserved;
@@ -156,9 +165,9 @@ typedef struct tesseract_plugin_table {
   const void *(*extension)(void *instance, const char *id, uint64_t length);
 } tesseract_plugin_table;
 
-/* The one exported function.  [any], possibly more than once; does nothing but hand out a table
- * that lives as long as the process.  `host` does too.  The host compares the versions: a component
- * need not. */
+/* The one exported function.  Called by one thread at a time, possibly more than once; does nothing
+ * but hand out a table that lives as long as the process.  `host` does too.  The host compares the
+ * versions: a component need not. */
 TESSERACT_EXPORT int32_t tesseract_plugin_v1(const tesseract_host_table *host,
                                              const tesseract_plugin_table **plugin);
 

@@ -1,0 +1,23 @@
+# Formatters and linters; warnings are errors.
+
+sources() {  # sources GLOB...: tracked files
+  git ls-files -- "$@"
+}
+
+check_format() {
+  # shellcheck disable=SC2046
+  clang-format --dry-run -Werror $(sources '*.c' '*.h' '*.cpp' '*.hpp')
+}
+
+check_tidy() {
+  sources 'host/*.cpp' 'loaders/*.cpp' |
+    python .ci/compiled.py build |
+    xargs -r -n 1 -P 2 clang-tidy -p build --quiet --extra-arg=-Wno-unknown-warning-option
+}
+
+lint() {
+  counted "clang-format" - check_format
+  counted "clang-tidy" - check_tidy
+  counted "ruff check" - ruff check
+  counted "ruff format" - ruff format --check
+}

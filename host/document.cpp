@@ -1,0 +1,186 @@
+#include "document.h"
+
+#include <algorithm>
+
+#include "array_json.h"
+#include "error.h"
+#include "text.h"
+
+namespace host {
+namespace {
+
+[[noreturn]] void fail(std::string_view path, const std::string &why) {
+  throw Failure(TESSERACT_ERROR_SCHEMA, "input " + quote(path) + why, path);
+}
+
+// Stands where a value was taken out; no text of a caller parses to it.
+const Json taken = Json::binary({});
+
+const Json *find(const Json &root, const Path &path) {
+  const Json *at = &root;
+  for (const Segment &segment : path) {
+    if (segment.kind == Segment::Kind::index) {
+      if (!at->is_array() || segment.index >= at->size()) return nullptr;
+      at = &(*at)[segment.index];
+    } else {
+      if (!at->is_object()) return nullptr;
+      const auto member = at->find(segment.text);
+      if (member == at->end()) return nullptr;
+      at = &*member;
+    }
+  }
+  return at;
+}
+
+// Puts `value` at `path` into a document of objects and lists that is being built.
+void put(Json &root, const Path &path, Json value) {
+  Json *at = &root;
+  for (const Segment &segment : path) {
+    if (segment.kind == Segment::Kind::index) {
+      if (!at->is_array()) *at = Json::array();
+      while (at->size() <= segment.index) at->push_back(nullptr);
+      at = &(*at)[segment.index];
+    } else {
+      if (!at->is_object()) *at = Json::object();
+      at = &(*at)[segment.text];
+    }
+  }
+  *at = std::move(value);
+}
+
+// The path of something that no leaf took, or nothing.
+bool find_leftover(const Json &json, Path &path) {
+  if (json == taken) return false;
+  if (json.is_object()) {
+    for (const auto &[key, value] : json.items()) {
+      path.push_back({Segment::Kind::name, key, 0});
+      if (find_leftover(value, path)) return true;
+      path.pop_back();
+    }
+    return false;
+  }
+  if (json.is_array() && !json.empty()) {
+    for (size_t i = 0; i < json.size(); i++) {
+      path.push_back({Segment::Kind::index, {}, i});
+      if (find_leftover(json[i], path)) return true;
+      path.pop_back();
+    }
+    return false;
+  }
+  // In a list a null marks the place of a tensor.
+  return !(json.is_null() && !path.empty() && path.back().kind == Segment::Kind::index);
+}
+
+bool has_type(const Json &value, const std::string &type) {
+  double ignored;
+  if (type == "string") return value.is_string() && !non_finite(value, &ignored);
+  if (type == "integer") return value.is_number_integer();
+  if (type == "number") return value.is_number() || non_finite(value, &ignored);
+  if (type == "boolean") return value.is_boolean();
+  if (type == "object") return value.is_object();
+  if (type == "array") return value.is_array();
+  return value.is_null();
+}
+
+class DocumentReader {
+ public:
+  DocumentReader(Json root, const LeafTable &table, const std::set<uint32_t> &tensors)
+      : root_(std::move(root)), table_(table), tensors_(tensors) {}
+
+  Document read() {
+    for (uint32_t i = 0; i < table_.arrays.size(); i++) read_array(i);
+    for (const ValueLeaf &leaf : table_.values) read_value(leaf);
+    Path leftover;
+    if (find_leftover(root_, leftover))
+      fail(format_path(leftover), " is unknown; the inputs are " + list_paths(table_));
+    document_.text = dump_json(rest_);
+    return std::move(document_);
+  }
+
+ private:
+  void read_array(uint32_t index) {
+    const ArrayLeaf &leaf = table_.arrays[index];
+    Json *value = const_cast<Json *>(find(root_, leaf.pattern));
+    const bool tensor = tensors_.contains(index);
+    if (value && tensor) {
+      if (value->is_null() && leaf.pattern.back().kind == Segment::Kind::index) return;
+      fail(leaf.path, " is given both as a tensor and in the JSON");
+    }
+    if (tensor) return;
+    if (value && !(value->is_null() && !leaf.required)) {
+      document_.arrays.emplace(index, decode(*value, leaf));
+      *value = taken;
+      return;
+    }
+    if (value) *value = taken;
+    if (leaf.default_value)
+      document_.arrays.emplace(index, copy(*leaf.default_value));
+    else if (leaf.required)
+      fail(leaf.path, " is required: give it as a tensor or in the JSON");
+  }
+
+  static OwnedTensor decode(const Json &value, const ArrayLeaf &leaf) {
+    OwnedTensor decoded = decode_array(value, leaf.dtype, leaf.path);
+    return leaf.layout == Layout::column_major ? copy(*decoded, leaf.layout) : std::move(decoded);
+  }
+
+  static OwnedTensor copy(const DLManagedTensorVersioned &from, Layout layout = Layout::row_major) {
+    const DLTensor &tensor = from.dl_tensor;
+    OwnedTensor made = make_tensor(tensor.dtype, tensor.ndim, tensor.shape, layout);
+    int64_t misfit = 0;
+    copy_elements(tensor, made->dl_tensor, &misfit);
+    return made;
+  }
+
+  void read_value(const ValueLeaf &leaf) {
+    Json *value = const_cast<Json *>(find(root_, leaf.pattern));
+    if (value) {
+      check_value(leaf, *value);
+      put(rest_, leaf.pattern, std::move(*value));
+      *value = taken;
+    } else if (leaf.default_value) {
+      put(rest_, leaf.pattern, *leaf.default_value);
+    } else if (leaf.required) {
+      fail(leaf.path, " is required: give it in the JSON");
+    }
+  }
+
+  Json root_;
+  Json rest_ = Json::object();
+  const LeafTable &table_;
+  const std::set<uint32_t> &tensors_;
+  Document document_;
+};
+
+}  // namespace
+
+void check_value(const ValueLeaf &leaf, const Json &value) {
+  const bool typed = leaf.types.empty() ||
+                     std::any_of(leaf.types.begin(), leaf.types.end(), [&](const Json &type) {
+                       return has_type(value, type.get_ref<const std::string &>());
+                     });
+  if (!typed) fail(leaf.path, ": expected " + leaf.types.dump() + ", found " + json_kind(value));
+  if (!leaf.choices.is_null() &&
+      std::find(leaf.choices.begin(), leaf.choices.end(), value) == leaf.choices.end())
+    fail(leaf.path, ": expected one of " + leaf.choices.dump() + ", found " + dump_json(value));
+}
+
+Document read_document(std::string_view text, const LeafTable &table,
+                       const std::set<uint32_t> &tensors) {
+  Json root = parse_json_object(text, "the inputs' JSON", TESSERACT_ERROR_SCHEMA);
+  return DocumentReader(std::move(root), table, tensors).read();
+}
+
+std::string check_document(std::string_view text, const std::set<std::string> &tensor_paths) {
+  const Json root = parse_json_object(text, "the inputs' JSON", TESSERACT_ERROR_SCHEMA);
+  for (const std::string &text_path : tensor_paths) {
+    const Path path = parse_path(text_path);
+    const Json *value = find(root, path);
+    if (!value) continue;
+    if (value->is_null() && path.back().kind == Segment::Kind::index) continue;
+    fail(text_path, " is given both as a tensor and in the JSON");
+  }
+  return text.empty() ? "{}" : std::string(text);
+}
+
+}  // namespace host

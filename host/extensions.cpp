@@ -1,0 +1,180 @@
+#include "extensions.h"
+
+#include <tesseract_host/ext/nested.h>
+#include <tesseract_host/ext/unload.h>
+
+#include "error.h"
+#include "frame.h"
+#include "host-config.h"
+#include "loaders.h"
+#include "request.h"
+#include "run.h"
+#include "text.h"
+
+namespace host {
+namespace {
+
+int32_t error_nested(tesseract_frame *frame, tesseract_error *error) {
+  if (!error) return TESSERACT_OK;
+  const int32_t status = error->status;
+  Frame *own = Frame::of(frame);
+  if (!own->error || !own->error->told)
+    frame_error(frame, status, error->path, "a component that it calls failed");
+  if (own->error && status != TESSERACT_ERROR_OUT_OF_MEMORY)
+    own->error->cause.reset(error);
+  else
+    tesseract_error_free(error);
+  return status;
+}
+
+const tesseract_nested_table nested_table = {
+    sizeof(tesseract_nested_table),
+    0,
+    error_nested,
+    tesseract_open,
+    tesseract_close,
+    tesseract_apply,
+    tesseract_jvp,
+    tesseract_vjp,
+    tesseract_jacobian,
+    tesseract_prepare,
+    tesseract_call_run,
+    tesseract_call_free,
+    tesseract_result_count,
+    tesseract_result_tensor,
+    tesseract_result_json,
+    tesseract_result_free,
+    tesseract_error_message,
+    tesseract_error_free,
+};
+
+int32_t unload(const char *source, uint64_t length, tesseract_error **error) {
+  std::string_view text;
+  return guarded(error, Place{}, [&] {
+    require(source, "source");
+    text = read_text(source, length, "source");
+    require_running();
+    const tesseract_loader_table &loader = choose_loader(text, {});
+    if (!loader.unload)
+      throw Failure(TESSERACT_ERROR_UNSUPPORTED,
+                    std::string("the loader ") + loader.name + " unloads nothing");
+    tesseract_source asked{};
+    asked.size = sizeof asked;
+    asked.text = {text.data(), text.size()};
+    asked.options = TESSERACT_STR("{}");
+    while_nothing_opens([&] {
+      Frame frame{};
+      frame.shown.size = sizeof frame.shown;
+      frame.shown.host = &host_table;
+      const int32_t status =
+          call_component(frame, [&] { return loader.unload(&asked, plugin_in_use, &frame.shown); });
+      if (status != TESSERACT_OK) throw component_failure(frame, status);
+      delete frame.error;
+    });
+    return TESSERACT_OK;
+  });
+}
+
+const tesseract_unload_table unload_table = {sizeof(tesseract_unload_table), 0, unload};
+const tesseract_fork_table fork_table = {sizeof(tesseract_fork_table), 0, resume_after_fork};
+
+// For tesseract_call_with: an endpoint function that runs the caller's body.
+struct Body {
+  int32_t (*run)(void *instance, tesseract_frame *frame, void *data);
+  void *data;
+};
+
+int32_t run_body(void *instance, void *plan, tesseract_frame *frame) {
+  const Body &body = *static_cast<const Body *>(plan);
+  return body.run(instance, frame, body.data);
+}
+
+int32_t call_with(tesseract_component *component, Body body, const tesseract_call_options &options,
+                  tesseract_error **error) {
+  const RunningCall running;
+  const ComponentReference alive(component);
+  require_open(*component);
+  component->count_call(running.slot());
+  LooseFrame frame(*component);
+  Frame *own = Frame::of(frame.shown());
+  own->cancel = options.cancel;
+  own->shown.stream = options.stream;
+  const SerialEntry entry(*component);
+  (void)error;
+  const int32_t status =
+      frame.run([&] { return run_body(component->instance, &body, frame.shown()); });
+  if (status != TESSERACT_OK) throw component_failure(*own, status);
+  return TESSERACT_OK;
+}
+
+int32_t shut_down(double seconds) {
+  if (!(seconds >= 0)) throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT, "seconds is negative");
+  if (thread_slot()->depth.load() > 0)
+    throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT, "tesseract_shutdown was called inside a call");
+  uint32_t running = process_running;
+  process_state.compare_exchange_strong(running, process_draining);
+  {
+    const WaitHooks hooks;
+    if (!drain_calls(seconds))
+      throw Failure(TESSERACT_ERROR_UNAVAILABLE, "calls are still running");
+  }
+  const LoaderList &loaders = known_loaders();
+  for (int i = 0; i < loaders.count(); i++) {
+    const tesseract_loader_table &loader = *loaders.at(i);
+    if (!loader.shutdown) continue;
+    Frame frame{};
+    frame.shown.size = sizeof frame.shown;
+    frame.shown.host = &host_table;
+    const int32_t status =
+        call_component(frame, [&] { return loader.shutdown(seconds, &frame.shown); });
+    if (status != TESSERACT_OK) throw component_failure(frame, status);
+    delete frame.error;
+  }
+  return TESSERACT_OK;
+}
+
+}  // namespace
+
+const void *host_extension(std::string_view id) {
+  if (id == TESSERACT_NESTED_ID) return &nested_table;
+  if (id == TESSERACT_UNLOAD_ID) return &unload_table;
+  if (id == TESSERACT_FORK_ID) return &fork_table;
+  return nullptr;
+}
+
+}  // namespace host
+
+const void *tesseract_host_extension(const char *id, uint64_t length) {
+  return host::host_extension(host::offered_text(id, length));
+}
+
+const void *tesseract_component_extension(const tesseract_component *component, const char *id,
+                                          uint64_t length) {
+  if (!component || !id || component->listing || !component->plugin->extension) return nullptr;
+  const std::string_view text = host::offered_text(id, length);
+  return component->plugin->extension(component->instance, text.data(), text.size());
+}
+
+int32_t tesseract_call_with(tesseract_component *component,
+                            int32_t (*body)(void *instance, tesseract_frame *frame, void *data),
+                            void *data, const tesseract_call_options *options,
+                            tesseract_error **error) {
+  return host::guarded(error, component ? component->place() : host::Place{}, [&] {
+    host::require(component, "component");
+    host::require(reinterpret_cast<const void *>(body), "body");
+    const tesseract_call_options asked = host::read_optional(options, 0, "the call's options");
+    return host::call_with(component, {body, data}, asked, error);
+  });
+}
+
+int32_t tesseract_shutdown(double seconds, tesseract_error **error) {
+  return host::guarded(error, host::Place{}, [&] { return host::shut_down(seconds); });
+}
+
+const char *tesseract_host_version(void) {
+  return HOST_VERSION;
+}
+
+const tesseract_range *tesseract_host_abi(void) {
+  return &host::host_table.abi;
+}

@@ -1,0 +1,412 @@
+// The general way of a run: every tensor is examined, explained where it is wrong, and repaired
+// where the contract says so (layout, offset, alignment, dtype), in memory of the run's own.
+
+#include <algorithm>
+#include <vector>
+
+#include "dtype.h"
+#include "floating_point.h"
+#include "result.h"
+#include "run.h"
+#include "text.h"
+
+namespace host {
+namespace {
+
+class GeneralRun final : public OutputSink {
+ public:
+  GeneralRun(const tesseract_call &call, const RunRequest &request)
+      : call_(call),
+        request_(request),
+        abstract_(call.endpoint == TESSERACT_ENDPOINT_ABSTRACT_EVAL),
+        variables_(call.n_variables, -1),
+        in_(call.n_in),
+        out_(call.n_out) {}
+
+  void run(const ThreadSlot &slot) {
+    if (abstract_ && !request_.result)
+      throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT, "abstract_eval needs a result");
+    if (request_.result) result_ = std::make_unique<tesseract_result>(&call_);
+    for (uint32_t i = 0; i < call_.n_in; i++) examine_input(i);
+    for (uint32_t i = 0; i < call_.n_out; i++) examine_output(i);
+    if (!call_.overlap_allowed) check_overlap();
+    call(slot);
+    finish();
+  }
+
+ private:
+  // A tensor as the component sees it.
+  struct View {
+    DLTensor tensor{};
+    std::vector<int64_t> lengths, strides;
+    OwnedTensor copy;  // where the caller's memory would not do
+    Range range;       // of the caller's memory
+  };
+  struct Output : View {
+    const DLTensor *destination = nullptr;
+    bool settled = false;  // shape known, memory there
+  };
+
+  static std::string named(const Position &position) {
+    if (!position.wrt.empty())
+      return "the Jacobian of " + quote(position.path) + " by " + quote(position.wrt);
+    switch (position.role) {
+      case Position::Role::input:
+        return "input " + quote(position.path);
+      case Position::Role::seed:
+        return "seed " + quote(position.path);
+      default:
+        return "output " + quote(position.path);
+    }
+  }
+
+  [[noreturn]] static void fail(int32_t status, const Position &position, const std::string &why) {
+    throw Failure(status, named(position) + ": " + why, position.path);
+  }
+
+  [[noreturn]] static void mismatch(const Position &position, const std::string &why) {
+    fail(TESSERACT_ERROR_SCHEMA, position, why);
+  }
+
+  // ---- What is wrong with a tensor
+
+  void check_type(const Position &position, const DLTensor &tensor) const {
+    const DLDataType &wanted = position.given;
+    if (!same_dtype(tensor.dtype, wanted))
+      mismatch(position, "expected " + dtype_name(wanted) + ", found " + dtype_name(tensor.dtype));
+    if (tensor.ndim != position.rank())
+      mismatch(position, "expected rank " + std::to_string(position.rank()) + ", found " +
+                             std::to_string(tensor.ndim));
+    require_host_memory(tensor, position.path);
+    if (tensor.ndim > 0 && !tensor.shape)
+      fail(TESSERACT_ERROR_INVALID_ARGUMENT, position, "its shape is null");
+    for (int32_t k = 0; k < tensor.ndim; k++)
+      if (tensor.shape[k] < 0)
+        mismatch(position,
+                 "its shape " + shape_text(tensor.ndim, tensor.shape) + " has a negative length");
+  }
+
+  void check_memory(const Position &position, const DLTensor &tensor, Range *range) const {
+    const uint64_t item = dtype_size(tensor.dtype);
+    uint64_t count = 0, bytes = 0;
+    if (!count_bytes(tensor.ndim, tensor.shape, item, &count, &bytes) ||
+        !address_range(tensor, item, range))
+      mismatch(position,
+               "its shape " + shape_text(tensor.ndim, tensor.shape) + " or its strides overflow");
+    if (count > 0 && !tensor.data)
+      fail(TESSERACT_ERROR_INVALID_ARGUMENT, position, "its data are null");
+  }
+
+  // Holds the lengths against the signature's; binds what is not known yet.
+  void check_lengths(const Position &position, const DLTensor &tensor, bool bind) {
+    for (int32_t k = 0; k < tensor.ndim; k++) {
+      const Length &length = position.lengths[static_cast<size_t>(k)];
+      int64_t expected = length.fixed;
+      if (length.variable >= 0) {
+        int64_t &bound = variables_[static_cast<size_t>(length.variable)];
+        if (bound < 0 && bind) bound = tensor.shape[k];
+        expected = bound;
+      }
+      if (expected >= 0 && expected != tensor.shape[k])
+        mismatch(position, "expected the shape " + expected_shape(position) + ", found " +
+                               shape_text(tensor.ndim, tensor.shape));
+    }
+  }
+
+  std::string expected_shape(const Position &position) const {
+    const std::vector<int64_t> shape = known_shape(position);
+    return shape_text(static_cast<int32_t>(shape.size()), shape.data());
+  }
+
+  std::vector<int64_t> known_shape(const Position &position) const {
+    std::vector<int64_t> shape;
+    for (const Length &length : position.lengths)
+      shape.push_back(length.variable < 0 ? length.fixed
+                                          : variables_[static_cast<size_t>(length.variable)]);
+    return shape;
+  }
+
+  // Why the component can't take the tensor as it lies, or null.
+  static const char *unfit(const Position &position, const DLTensor &tensor) {
+    if (!has_layout(tensor, position.layout)) {
+      return position.layout == Layout::column_major ? "it is not compact column-major"
+                                                     : "it is not compact row-major";
+    }
+    const auto address = reinterpret_cast<uintptr_t>(first_element(tensor));
+    if (address & (position.alignment - 1)) return "it is not aligned";
+    return nullptr;
+  }
+
+  void forbid_copy(const Position &position, const std::string &reason) const {
+    if (request_.no_copy)
+      fail(TESSERACT_ERROR_SCHEMA, position, reason + ", and copies are forbidden");
+  }
+
+  // ---- Views
+
+  // The caller's tensor with offset and strides as a component may expect them.
+  void show(const Position &position, const DLTensor &given, View &view) {
+    DLTensor &tensor = view.tensor;
+    tensor = given;
+    tensor.device = {kDLCPU, 0};
+    tensor.data = tensor.data ? first_element(given) : given.data;
+    tensor.byte_offset = 0;
+    if (position.layout == Layout::row_major && !given.strides) return;
+    view.strides.resize(static_cast<size_t>(given.ndim));
+    if (position.layout == Layout::any && given.strides)
+      std::copy_n(given.strides, given.ndim, view.strides.begin());
+    else
+      compact_strides(given.ndim, given.shape,
+                      position.layout == Layout::any ? Layout::row_major : position.layout,
+                      view.strides.data());
+    tensor.strides = given.ndim ? view.strides.data() : nullptr;
+  }
+
+  // The memory that replaces the caller's, of the dtype that the component takes.
+  void replace(const Position &position, const DLTensor &given, View &view) {
+    const Layout layout =
+        position.layout == Layout::column_major ? Layout::column_major : Layout::row_major;
+    view.copy = make_tensor(position.declared.lanes ? position.declared : given.dtype, given.ndim,
+                            given.shape, layout);
+    view.tensor = view.copy->dl_tensor;
+  }
+
+  void count(const Position &position, const DLTensor &given, const View &view) const {
+    uint64_t count = 0, bytes = 0;
+    count_bytes(given.ndim, given.shape, dtype_size(view.tensor.dtype), &count, &bytes);
+    call_.component->count_copy(position.converts() ? copy_dtype : copy_layout, bytes);
+  }
+
+  void examine_input(uint32_t i) {
+    const Position &position = call_.in[i];
+    const DLTensor *given = request_.in[i];
+    View &view = in_[i];
+    if (!given) fail(TESSERACT_ERROR_INVALID_ARGUMENT, position, "its tensor is null");
+    check_type(position, *given);
+    if (abstract_) {
+      check_lengths(position, *given, true);
+      view.tensor = *given;
+      view.tensor.data = nullptr;
+      view.tensor.dtype = position.declared;
+      return;
+    }
+    check_memory(position, *given, &view.range);
+    check_lengths(position, *given, true);
+    const char *reason =
+        position.converts() ? "its dtype must be converted" : unfit(position, *given);
+    if (!reason) return show(position, *given, view);
+    forbid_copy(position, reason);
+    replace(position, *given, view);
+    int64_t misfit = 0;
+    if (!copy_elements(*given, view.tensor, &misfit))
+      mismatch(position, "element " + std::to_string(misfit) + " does not fit " +
+                             dtype_name(position.declared));
+    count(position, *given, view);
+  }
+
+  void examine_output(uint32_t i) {
+    const Position &position = call_.out[i];
+    Output &output = out_[i];
+    output.destination = request_.out && !abstract_ ? request_.out[i] : nullptr;
+    if (!output.destination && !request_.result)
+      fail(TESSERACT_ERROR_INVALID_ARGUMENT, position,
+           "its destination is null, and no result was asked for");
+    output.lengths = known_shape(position);
+    const bool known = !position.any_rank && position.declared.lanes != 0 &&
+                       std::all_of(output.lengths.begin(), output.lengths.end(),
+                                   [](int64_t length) { return length >= 0; });
+    if (known) {
+      settle(i, position.declared, static_cast<int32_t>(output.lengths.size()),
+             output.lengths.data());
+      return;
+    }
+    if (output.destination) check_destination_memory(position, output);
+    // The component says: it sees what is known.
+    output.tensor.device = {kDLCPU, 0};
+    output.tensor.dtype = position.declared;
+    output.tensor.ndim = position.any_rank ? -1 : position.rank();
+    output.tensor.shape = output.lengths.empty() ? nullptr : output.lengths.data();
+  }
+
+  void check_destination_memory(const Position &position, Output &output) const {
+    const DLTensor &given = *output.destination;
+    require_host_memory(given, position.path);
+    if (given.ndim < 0 || given.ndim > 64 || (given.ndim > 0 && !given.shape))
+      fail(TESSERACT_ERROR_INVALID_ARGUMENT, position, "the destination's shape is null");
+    if (dtype_size(given.dtype) == 0)
+      mismatch(position, "the destination has the unknown dtype " + dtype_name(given.dtype));
+    check_memory(position, given, &output.range);
+    if (!separate_elements(given))
+      mismatch(position, "elements of the destination overlap each other");
+  }
+
+  // Gives an output memory, now that its shape is known.
+  void settle(uint32_t i, const DLDataType &dtype, int32_t ndim, const int64_t *shape) {
+    const Position &position = call_.out[i];
+    Output &output = out_[i];
+    if (!output.destination) {
+      tesseract_result::Entry &entry = result_->entries[i];
+      entry.tensor = abstract_ ? make_shape(dtype, ndim, shape)
+                               : make_tensor(dtype, ndim, shape, position.layout);
+      output.tensor = entry.tensor->dl_tensor;
+    } else {
+      check_destination_memory(position, output);
+      const DLTensor &given = *output.destination;
+      if (!same_dtype(given.dtype, dtype))
+        mismatch(position, "the destination must be " + dtype_name(dtype) + ", it is " +
+                               dtype_name(given.dtype));
+      if (given.ndim != ndim || !std::equal(shape, shape + ndim, given.shape))
+        mismatch(position, "the destination must have the shape " + shape_text(ndim, shape) +
+                               ", it has " + shape_text(given.ndim, given.shape));
+      const char *reason = unfit(position, given);
+      if (reason) {
+        forbid_copy(position, reason);
+        replace(position, given, output);
+      } else {
+        show(position, given, output);
+      }
+    }
+    output.settled = true;
+  }
+
+  // ---- Overlap
+
+  void check_overlap() const {
+    for (uint32_t o = 0; o < call_.n_out; o++) {
+      if (!out_[o].destination) continue;
+      for (uint32_t i = 0; i < call_.n_in; i++)
+        if (out_[o].range.overlaps(in_[i].range))
+          fail(TESSERACT_ERROR_INVALID_ARGUMENT, call_.out[o],
+               "the destination overlaps " + named(call_.in[i]));
+      for (uint32_t p = 0; p < o; p++)
+        if (out_[p].destination && out_[o].range.overlaps(out_[p].range))
+          fail(TESSERACT_ERROR_INVALID_ARGUMENT, call_.out[o],
+               "the destination overlaps that of " + named(call_.out[p]));
+    }
+  }
+
+  // ---- The call
+
+  size_t place(const Position &position) const {
+    return position.index + (position.role == Position::Role::seed ? call_.n_inputs : 0);
+  }
+
+  void call(const ThreadSlot &slot) {
+    std::vector<const DLTensor *> in(call_.input_template);
+    in.resize(call_.n_inputs + call_.n_seeds);
+    std::vector<DLTensor *> out(call_.n_outputs);
+    std::vector<const tesseract_owner *> owners;
+    if (request_.owners) owners.resize(in.size());
+    for (uint32_t i = 0; i < call_.n_in; i++) {
+      in[place(call_.in[i])] = &in_[i].tensor;
+      // A copy is nobody's but the run's, so it can't be kept.
+      if (request_.owners && !in_[i].copy) owners[place(call_.in[i])] = request_.owners[i];
+    }
+    for (uint32_t i = 0; i < call_.n_out; i++) out[call_.out[i].index] = &out_[i].tensor;
+
+    Frame frame{};
+    tesseract_frame &shown = frame.shown;
+    shown = call_.frame;
+    if (call_.all_outputs && request_.result) shown.flags |= TESSERACT_FRAME_ALL;
+    shown.inputs = in.data();
+    shown.seeds = in.data() + call_.n_inputs;
+    shown.outputs = out.data();
+    shown.owners = request_.owners ? owners.data() : nullptr;
+    shown.stream = request_.stream;
+    frame.component = call_.component;
+    frame.cancel = request_.cancel;
+    frame.sink = this;
+    const int32_t status = invoke(call_, frame, slot);
+    if (status != TESSERACT_OK) throw component_failure(frame, status);
+    delete frame.error;
+  }
+
+  void finish() {
+    for (uint32_t i = 0; i < call_.n_out; i++) {
+      const Position &position = call_.out[i];
+      Output &output = out_[i];
+      if (!output.settled)
+        fail(TESSERACT_ERROR_COMPONENT, position, "the component did not allocate it");
+      if (output.copy) {
+        int64_t misfit = 0;
+        copy_elements(output.tensor, *output.destination, &misfit);
+        count(position, *output.destination, output);
+      }
+      if (output.destination && result_) {
+        result_->entries[i].destination = true;
+        result_->entries[i].tensor = describe_destination(*output.destination);
+      }
+    }
+    if (request_.result) *request_.result = result_.release();
+  }
+
+  // ---- What the component asks for
+
+  int32_t allocate(tesseract_frame *frame, uint64_t index, const DLDataType *dtype, int32_t ndim,
+                   const int64_t *shape, DLTensor **tensor) override {
+    uint32_t i = 0;
+    while (i < call_.n_out && call_.out[i].index != index) i++;
+    const Position &position = call_.out[i];
+    Output &output = out_[i];
+    if (output.settled) {
+      const DLTensor &shown = output.tensor;
+      if (shown.ndim != ndim || (dtype && !same_dtype(*dtype, shown.dtype)) ||
+          !std::equal(shape, shape + ndim, shown.shape))
+        mismatch(position, "it has the shape " + shape_text(shown.ndim, shown.shape) +
+                               ", the component made " + shape_text(ndim, shape));
+    } else {
+      const DLDataType made = dtype ? *dtype : position.declared;
+      check_made(position, made, ndim, shape);
+      settle(i, made, ndim, shape);
+      check_overlap();
+    }
+    if (tensor) *tensor = &output.tensor;
+    (void)frame;
+    return TESSERACT_OK;
+  }
+
+  // What the component makes must be what it describes.
+  void check_made(const Position &position, const DLDataType &made, int32_t ndim,
+                  const int64_t *shape) const {
+    if (dtype_size(made) == 0 || (position.declared.lanes && !same_dtype(made, position.declared)))
+      fail(TESSERACT_ERROR_COMPONENT, position,
+           "the component made " + dtype_name(made) + ", it describes " +
+               (position.declared.lanes ? dtype_name(position.declared) : "any known dtype"));
+    if (!position.any_rank && ndim != position.rank())
+      fail(TESSERACT_ERROR_COMPONENT, position,
+           "the component made the shape " + shape_text(ndim, shape) + ", it describes rank " +
+               std::to_string(position.rank()));
+    if (position.any_rank) return;
+    const std::vector<int64_t> known = known_shape(position);
+    for (int32_t k = 0; k < ndim; k++)
+      if (known[static_cast<size_t>(k)] >= 0 && shape[k] != known[static_cast<size_t>(k)])
+        fail(TESSERACT_ERROR_COMPONENT, position,
+             "the component made the shape " + shape_text(ndim, shape) + ", expected " +
+                 shape_text(ndim, known.data()));
+  }
+
+  int32_t add(tesseract_frame *frame, std::string_view path, const DLDataType *dtype, int32_t ndim,
+              const int64_t *shape, DLTensor **tensor) override {
+    return add_entry(*result_, frame, path, dtype, ndim, shape, tensor);
+  }
+
+  int32_t json(tesseract_frame *frame, std::string_view text) override {
+    return result_ ? set_json(*result_, frame, text) : TESSERACT_OK;
+  }
+
+  const tesseract_call &call_;
+  const RunRequest &request_;
+  const bool abstract_;
+  std::vector<int64_t> variables_;
+  std::vector<View> in_;
+  std::vector<Output> out_;
+  std::unique_ptr<tesseract_result> result_;
+};
+
+}  // namespace
+
+void run_general(const tesseract_call &call, const RunRequest &request, const ThreadSlot &slot) {
+  GeneralRun(call, request).run(slot);
+}
+
+}  // namespace host

@@ -1,0 +1,613 @@
+// From a signature to the program of its runs.
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <tuple>
+
+#include "call.h"
+#include "derive.h"
+#include "dtype.h"
+#include "frame.h"
+#include "overlap.h"
+#include "request.h"
+#include "signature.h"
+#include "text.h"
+
+namespace host {
+namespace {
+
+// Lengths by name: the description's names, and one name for each free axis of each leaf.
+class Variables {
+ public:
+  explicit Variables(const Description &description) : description_(description) {}
+
+  // The lengths of a concrete leaf.  `rank`: where the leaf has any.  `loose`: every axis by
+  // itself.
+  std::vector<Length> lengths(const GivenLeaf &given, bool input, int32_t rank, bool loose) {
+    const std::string key = (input ? "i " : "o ") + given.path;
+    std::vector<Length> lengths;
+    const bool own = loose || !given.leaf || given.leaf->any_rank;
+    const size_t n = own ? static_cast<size_t>(rank) : given.leaf->dims.size();
+    for (size_t k = 0; k < n; k++) {
+      const Dim dim = own ? Dim{} : given.leaf->dims[k];
+      if (dim.length >= 0)
+        lengths.push_back({dim.length, -1});
+      else if (dim.name >= 0)
+        lengths.push_back({-1, variable("n " + std::to_string(dim.name))});
+      else
+        lengths.push_back({-1, variable(key + " " + std::to_string(k))});
+    }
+    return lengths;
+  }
+
+  uint32_t count() const { return static_cast<uint32_t>(numbers_.size()); }
+
+  // "n", or "axis 0 of input x".
+  std::string describe(int32_t variable) const {
+    for (const auto &[key, number] : numbers_) {
+      if (number != variable) continue;
+      if (key[0] == 'n') return description_.names[std::stoul(key.substr(2))];
+      return {};
+    }
+    return {};
+  }
+
+ private:
+  int32_t variable(const std::string &key) {
+    return numbers_.emplace(key, static_cast<int32_t>(numbers_.size())).first->second;
+  }
+
+  const Description &description_;
+  std::map<std::string, int32_t> numbers_;
+};
+
+constexpr DLDataType says_itself = {0, 0, 0};
+
+void check_given(const DLTensor &tensor, const GivenLeaf &given) {
+  if (tensor.ndim < 0 || tensor.ndim > 64)
+    throw Failure(TESSERACT_ERROR_SCHEMA,
+                  quote(given.path) + " has the impossible rank " + std::to_string(tensor.ndim),
+                  given.path);
+  if (dtype_size(tensor.dtype) == 0)
+    throw Failure(TESSERACT_ERROR_SCHEMA,
+                  quote(given.path) + " has the unknown dtype " + dtype_name(tensor.dtype),
+                  given.path);
+  require_host_memory(tensor, given.path);
+}
+
+class CallBuilder {
+ public:
+  CallBuilder(tesseract_component *component, GivenSignature given)
+      : component_(*component),
+        given_(std::move(given)),
+        variables_(component->description),
+        call_(new tesseract_call) {
+    call_->component = component;
+    component->references.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  CallReference build() {
+    const tesseract_plugin_table &plugin = *component_.plugin;
+    tesseract_call &call = *call_;
+    call.endpoint = given_.endpoint;
+    call.instance = component_.instance;
+    call.function = component_.offered(given_.endpoint);
+    call.no_copy = given_.no_copy;
+    call.all_outputs = given_.all_outputs && (given_.endpoint == TESSERACT_ENDPOINT_APPLY ||
+                                              given_.endpoint == TESSERACT_ENDPOINT_ABSTRACT_EVAL);
+    call.overlap_allowed = component_.description.overlap;
+    const bool derived = !call.function;
+    by_signature_ = derived || component_.has_prepare();
+    loose_ = component_.description.component_checks;
+    add_positions();
+    call.n_variables = variables_.count();
+    bind_constants();
+    find_open_outputs();
+    number_positions();
+    make_classes();
+    resolve();
+    if (derived) {
+      derive_call(call, given_);
+    } else {
+      call.lock = component_.lock;
+      call.reentrant = component_.description.reentrant;
+      call.default_floating_point = component_.description.default_floating_point;
+      if (component_.has_prepare()) prepare_plan(plugin);
+    }
+    choose_path();
+    fill_frame();
+    component_.prepared.fetch_add(1, std::memory_order_relaxed);
+    return std::move(call_);
+  }
+
+ private:
+  // ---- Positions
+
+  void add_positions() {
+    const bool jvp = given_.endpoint == TESSERACT_ENDPOINT_JVP;
+    const bool vjp = given_.endpoint == TESSERACT_ENDPOINT_VJP;
+    const bool jacobian = given_.endpoint == TESSERACT_ENDPOINT_JACOBIAN;
+    for (const GivenLeaf &leaf : given_.inputs)
+      call_->in.push_back(taken(leaf, true, Position::Role::input));
+    if (jvp)
+      for (const GivenLeaf &leaf : given_.wrt)
+        call_->in.push_back(taken(leaf, true, Position::Role::seed));
+    if (vjp)
+      for (const GivenLeaf &leaf : given_.of)
+        call_->in.push_back(taken(leaf, false, Position::Role::seed));
+    if (vjp) {
+      for (const GivenLeaf &leaf : given_.wrt) call_->out.push_back(wanted(leaf, true));
+    } else if (jacobian) {
+      for (const GivenLeaf &of : given_.of)
+        for (const GivenLeaf &wrt : given_.wrt) call_->out.push_back(wanted_jacobian(of, wrt));
+    } else {
+      for (const GivenLeaf &leaf : given_.of) call_->out.push_back(wanted(leaf, false));
+    }
+    call_->n_wrt = jacobian ? static_cast<int64_t>(given_.wrt.size()) : 0;
+  }
+
+  // A tensor that comes in: an input, a tangent of one, or a cotangent of an output.
+  Position taken(const GivenLeaf &given, bool input, Position::Role role) {
+    Position position;
+    position.role = role;
+    position.path = given.path;
+    const ArrayLeaf *leaf = given.leaf;
+    const bool checked = leaf && !loose_;
+    const GivenLeaf &spec = role == Position::Role::seed && input ? as_input(given) : given;
+    if (given.tensor) check_given(*given.tensor, given);
+    int32_t rank = given.tensor ? given.tensor->ndim : spec.tensor ? spec.tensor->ndim : -1;
+    if (leaf && !leaf->any_rank) {
+      const auto declared = static_cast<int32_t>(leaf->dims.size());
+      if (rank < 0) rank = declared;
+      if (checked && rank != declared)
+        fail(given,
+             "expected rank " + std::to_string(declared) + ", found " + std::to_string(rank));
+    }
+    if (rank < 0) fail(given, "the signature must give its rank by a tensor");
+    position.given = given.tensor  ? given.tensor->dtype
+                     : spec.tensor ? spec.tensor->dtype
+                                   : says_itself;
+    position.declared = leaf && leaf->dtype && !loose_ ? *leaf->dtype : position.given;
+    if (position.given.lanes == 0 && leaf && leaf->dtype) {
+      position.given = *leaf->dtype;
+      position.declared = *leaf->dtype;
+    }
+    if (position.given.lanes == 0) fail(given, "the signature must give its dtype by a tensor");
+    if (!dtype_castable(position.given, position.declared))
+      fail(given,
+           "expected " + dtype_name(position.declared) + ", found " + dtype_name(position.given));
+    if (position.converts() && given_.no_copy)
+      fail(given, "expected " + dtype_name(position.declared) + ", found " +
+                      dtype_name(position.given) + ", and copies are forbidden");
+    position.lengths = variables_.lengths(given, input, rank, loose_);
+    position.layout = loose_ || !leaf ? Layout::any : leaf->layout;
+    // What a component that checks by itself can't take is data that the processor can't.
+    position.alignment = checked ? leaf->alignment : 1;
+    return position;
+  }
+
+  // The input that a tangent belongs to, whose tensor says dtype and rank where nothing else does.
+  const GivenLeaf &as_input(const GivenLeaf &given) const {
+    for (const GivenLeaf &input : given_.inputs)
+      if (input.path == given.path) return input;
+    return given;
+  }
+
+  // A tensor that goes out: an output, or a gradient by an input.
+  Position wanted(const GivenLeaf &given, bool input) {
+    Position position;
+    position.role = Position::Role::output;
+    position.path = given.path;
+    const ArrayLeaf &leaf = *given.leaf;
+    set_output_dtype(position, given, leaf);
+    const GivenLeaf &spec = input ? as_input(given) : given;
+    if (leaf.any_rank && input && spec.tensor && !loose_) {
+      position.lengths = variables_.lengths(given, input, spec.tensor->ndim, false);
+    } else if (leaf.any_rank || loose_) {
+      open_output(position, leaf.any_rank ? -1 : static_cast<int32_t>(leaf.dims.size()));
+    } else {
+      position.lengths = variables_.lengths(given, input, 0, false);
+    }
+    position.layout = loose_ ? Layout::any : leaf.layout;
+    position.alignment = loose_ ? 1 : leaf.alignment;
+    check_destination(position, given);
+    return position;
+  }
+
+  Position wanted_jacobian(const GivenLeaf &of, const GivenLeaf &wrt) {
+    Position position;
+    position.role = Position::Role::output;
+    position.path = of.path;
+    position.wrt = wrt.path;
+    if (of.tensor || wrt.tensor)
+      throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT, "of and wrt of a Jacobian hold no tensors",
+                    of.tensor ? of.path : wrt.path);
+    set_output_dtype(position, of, *of.leaf);
+    if (loose_) {
+      // The contract keeps the dtype that the module returns.
+      position.declared = position.given = says_itself;
+      open_output(position, -1);
+      return position;
+    }
+    const GivenLeaf &input = as_input(wrt);
+    if (of.leaf->any_rank || (wrt.leaf->any_rank && !input.tensor)) {
+      open_output(position, -1);
+      return position;
+    }
+    position.lengths = variables_.lengths(of, false, 0, false);
+    const std::vector<Length> columns =
+        variables_.lengths(wrt, true, input.tensor ? input.tensor->ndim : 0, false);
+    position.lengths.insert(position.lengths.end(), columns.begin(), columns.end());
+    position.alignment = of.leaf->alignment;
+    return position;
+  }
+
+  void set_output_dtype(Position &position, const GivenLeaf &given, const ArrayLeaf &leaf) {
+    position.declared = leaf.dtype ? *leaf.dtype : says_itself;
+    if (!leaf.dtype && !given.tensor && as_input(given).tensor &&
+        given_.endpoint == TESSERACT_ENDPOINT_VJP)
+      position.declared = as_input(given).tensor->dtype;
+    position.given = position.declared;
+  }
+
+  void open_output(Position &position, int32_t rank) {
+    position.open = true;
+    position.any_rank = rank < 0;
+    for (int32_t k = 0; k < rank; k++) position.lengths.push_back({-1, -1});
+  }
+
+  void check_destination(Position &position, const GivenLeaf &given) {
+    if (!given.tensor) return;
+    check_given(*given.tensor, given);
+    if (position.declared.lanes == 0)
+      position.given = given.tensor->dtype;
+    else if (!same_dtype(given.tensor->dtype, position.declared))
+      fail(given, "the destination must be " + dtype_name(position.declared) + ", it is " +
+                      dtype_name(given.tensor->dtype));
+    if (!position.any_rank && given.tensor->ndim != position.rank())
+      fail(given, "the destination must have rank " + std::to_string(position.rank()) +
+                      ", it has " + std::to_string(given.tensor->ndim));
+  }
+
+  [[noreturn]] static void fail(const GivenLeaf &given, const std::string &why) {
+    throw Failure(TESSERACT_ERROR_SCHEMA, quote(given.path) + ": " + why, given.path);
+  }
+
+  // ---- Lengths
+
+  // Constants take part like tensors: what they bind is fixed.
+  void bind_constants() {
+    call_->bound.assign(call_->n_variables, -1);
+    for (auto &[index, tensor] : given_.constants) {
+      const ArrayLeaf &leaf = component_.description.inputs.arrays[index];
+      const GivenLeaf given = {leaf.path, &leaf, index, nullptr};
+      const DLTensor &value = tensor->dl_tensor;
+      if (!leaf.any_rank && value.ndim != static_cast<int32_t>(leaf.dims.size()))
+        fail(given, "expected rank " + std::to_string(leaf.dims.size()) + ", found " +
+                        std::to_string(value.ndim));
+      const std::vector<Length> lengths = variables_.lengths(given, true, value.ndim, false);
+      call_->bound.resize(variables_.count(), -1);
+      for (size_t k = 0; k < lengths.size(); k++) bind(given, value, lengths[k], k);
+      call_->constants.push_back({index, std::move(tensor)});
+    }
+    call_->n_variables = variables_.count();
+    const auto fix = [this](std::vector<Position> &positions) {
+      for (Position &position : positions)
+        for (Length &length : position.lengths)
+          if (length.variable >= 0 && call_->bound[static_cast<size_t>(length.variable)] >= 0)
+            length = {call_->bound[static_cast<size_t>(length.variable)], -1};
+    };
+    fix(call_->in);
+    fix(call_->out);
+  }
+
+  void bind(const GivenLeaf &given, const DLTensor &value, const Length &length, size_t axis) {
+    int64_t expected = length.fixed;
+    if (length.variable >= 0) {
+      int64_t &bound = call_->bound[static_cast<size_t>(length.variable)];
+      if (bound < 0) bound = value.shape[axis];
+      expected = bound;
+    }
+    if (expected != value.shape[axis])
+      fail(given, "axis " + std::to_string(axis) + " must have length " + std::to_string(expected) +
+                      ", the shape is " + shape_text(value.ndim, value.shape));
+  }
+
+  // An output is open if nothing that comes in binds one of its lengths.
+  void find_open_outputs() {
+    std::vector<bool> known(call_->n_variables, false);
+    for (const Position &position : call_->in)
+      for (const Length &length : position.lengths)
+        if (length.variable >= 0) known[static_cast<size_t>(length.variable)] = true;
+    for (Position &position : call_->out)
+      for (const Length &length : position.lengths)
+        if (length.variable >= 0 && !known[static_cast<size_t>(length.variable)])
+          position.open = true;
+  }
+
+  // ---- The component's view
+
+  void number_positions() {
+    tesseract_call &call = *call_;
+    call.n_in = static_cast<uint32_t>(call.in.size());
+    call.n_out = static_cast<uint32_t>(call.out.size());
+    const auto inputs = static_cast<uint32_t>(given_.inputs.size());
+    if (by_signature_) {
+      call.n_inputs = inputs;
+      call.n_seeds = call.n_in - inputs;
+      call.n_outputs = call.n_out;
+      for (uint32_t i = 0; i < call.n_in; i++) call.in[i].index = i < inputs ? i : i - inputs;
+      for (uint32_t i = 0; i < call.n_out; i++) call.out[i].index = i;
+    } else {
+      number_by_table(inputs);
+    }
+    call.input_template.assign(call.n_inputs, nullptr);
+    if (!by_signature_)
+      for (const Constant &constant : call.constants)
+        call.input_template[constant.index] = &constant.tensor->dl_tensor;
+    call.direct_in = call.n_in == call.n_inputs + call.n_seeds;
+    for (uint32_t i = 0; i < call.n_in; i++)
+      call.direct_in &= call.in[i].index == (i < inputs ? i : i - inputs);
+    call.direct_out = call.n_out == call.n_outputs;
+    for (uint32_t i = 0; i < call.n_out; i++) call.direct_out &= call.out[i].index == i;
+  }
+
+  void number_by_table(uint32_t inputs) {
+    tesseract_call &call = *call_;
+    const auto n_inputs = static_cast<uint32_t>(component_.description.inputs.arrays.size());
+    const auto n_outputs = static_cast<uint32_t>(component_.description.outputs.arrays.size());
+    const bool vjp = given_.endpoint == TESSERACT_ENDPOINT_VJP;
+    const bool jvp = given_.endpoint == TESSERACT_ENDPOINT_JVP;
+    const bool jacobian = given_.endpoint == TESSERACT_ENDPOINT_JACOBIAN;
+    call.n_inputs = n_inputs;
+    call.n_seeds = vjp ? n_outputs : jvp ? n_inputs : 0;
+    call.n_outputs = vjp ? n_inputs : jacobian ? n_outputs * n_inputs : n_outputs;
+    for (uint32_t i = 0; i < inputs; i++) call.in[i].index = given_.inputs[i].table_index;
+    const std::vector<GivenLeaf> &seeds = vjp ? given_.of : given_.wrt;
+    for (uint32_t i = inputs; i < call.n_in; i++) call.in[i].index = seeds[i - inputs].table_index;
+    for (uint32_t i = 0; i < call.n_out; i++) {
+      if (vjp)
+        call.out[i].index = given_.wrt[i].table_index;
+      else if (!jacobian)
+        call.out[i].index = given_.of[i].table_index;
+      else
+        call.out[i].index = given_.of[i / given_.wrt.size()].table_index * n_inputs +
+                            given_.wrt[i % given_.wrt.size()].table_index;
+    }
+  }
+
+  // ---- Classes
+
+  static uint64_t word(const DLDataType &dtype, int32_t rank) {
+    DLTensor tensor{};
+    tensor.ndim = rank;
+    tensor.dtype = dtype;
+    uint64_t bits = 0;
+    std::memcpy(&bits, &tensor.ndim, sizeof bits);
+    return bits;
+  }
+
+  void make_classes() {
+    const auto add = [this](const Position &position, uint32_t number, bool in) {
+      if (position.any_rank || position.given.lanes == 0) return;
+      const uint64_t bits = word(position.given, position.rank());
+      std::vector<TensorClass> &classes = call_->classes;
+      size_t at = 0;
+      while (at < classes.size() &&
+             !(classes[at].word == bits && classes[at].align_mask == position.alignment - 1 &&
+               class_lengths_[at] == position.lengths))
+        at++;
+      if (at == classes.size()) {
+        TensorClass made;
+        made.word = bits;
+        made.align_mask = position.alignment - 1;
+        made.rank = position.rank();
+        made.item = dtype_size(position.given);
+        classes.push_back(std::move(made));
+        class_lengths_.push_back(position.lengths);
+      }
+      (in ? classes[at].in : classes[at].out).push_back(number);
+    };
+    for (uint32_t i = 0; i < call_->n_in; i++) add(call_->in[i], i, true);
+    for (uint32_t i = 0; i < call_->n_out; i++)
+      if (!call_->out[i].open) add(call_->out[i], i, false);
+    std::vector<bool> bound(call_->n_variables, false);
+    for (size_t c = 0; c < call_->classes.size(); c++)
+      make_rules(call_->classes[c], class_lengths_[c], bound);
+  }
+
+  void make_rules(TensorClass &made, const std::vector<Length> &lengths, std::vector<bool> &bound) {
+    made.fixed = true;
+    for (const Length &length : lengths) {
+      if (length.variable < 0) {
+        made.rules.push_back({LengthRule::Kind::fixed, -1, length.fixed});
+        continue;
+      }
+      made.fixed = false;
+      const auto variable = static_cast<size_t>(length.variable);
+      made.rules.push_back(
+          {bound[variable] ? LengthRule::Kind::use : LengthRule::Kind::bind, length.variable, 0});
+      bound[variable] = true;
+    }
+    if (!made.fixed) {
+      made.scratch = call_->scratch_words;
+      call_->scratch_words += 2 * static_cast<uint32_t>(made.rank);
+      return;
+    }
+    made.fixed_lengths.resize(2 * static_cast<size_t>(made.rank));
+    for (size_t k = 0; k < lengths.size(); k++) made.fixed_lengths[k] = lengths[k].fixed;
+    compact_strides(made.rank, made.fixed_lengths.data(), Layout::row_major,
+                    made.fixed_lengths.data() + made.rank);
+    uint64_t count = 0;
+    if (!count_bytes(made.rank, made.fixed_lengths.data(), made.item, &count, &made.fixed_bytes))
+      throw Failure(
+          TESSERACT_ERROR_SCHEMA,
+          "the shape " + shape_text(made.rank, made.fixed_lengths.data()) + " is too large");
+  }
+
+  // The fast run does for all positions what needs no more than comparing.
+  void choose_path() {
+    const auto plain = [](const Position &position) {
+      return position.layout == Layout::row_major && !position.converts() && !position.open;
+    };
+    const uint32_t n = call_->n_in + call_->n_out;
+    // Extents, scratch, the component's arrays with owners, and the outputs of a result.
+    call_->stack_words = 2 * padded_count(n) + call_->scratch_words + call_->n_variables +
+                         2 * (call_->n_inputs + call_->n_seeds) + call_->n_outputs + call_->n_out +
+                         1;
+    call_->fast = call_->endpoint != TESSERACT_ENDPOINT_ABSTRACT_EVAL && n <= 256 &&
+                  call_->n_inputs + call_->n_seeds <= 1024 && call_->n_outputs <= 1024 &&
+                  call_->scratch_words <= 1024 && call_->n_variables <= 1024 &&
+                  std::all_of(call_->in.begin(), call_->in.end(), plain) &&
+                  std::all_of(call_->out.begin(), call_->out.end(), plain);
+  }
+
+  void fill_frame() {
+    tesseract_frame &frame = call_->frame;
+    frame.size = sizeof frame;
+    frame.endpoint = call_->endpoint;
+    frame.host = &host_table;
+    frame.log = &component_.log;
+    frame.signature = call_->seen ? &call_->seen->signature : &call_->resolved.signature;
+    frame.n_inputs = call_->n_inputs;
+    frame.n_seeds = call_->n_seeds;
+    frame.n_outputs = call_->n_outputs;
+  }
+
+  // ---- What is handed out
+
+  void resolve() {
+    fill_signature(call_->resolved, false);
+    const bool converts = std::any_of(call_->in.begin(), call_->in.end(),
+                                      [](const Position &position) { return position.converts(); });
+    if (!converts) return;
+    call_->seen = std::make_unique<ResolvedSignature>();
+    fill_signature(*call_->seen, true);
+  }
+
+  // `declared`: with the dtypes that the component sees, not those that the caller gives.
+  void fill_signature(ResolvedSignature &resolved, bool declared) {
+    declared_ = declared;
+    resolved.json = given_.json;
+    fill(resolved.inputs, given_.inputs, call_->in, 0);
+    resolved.inputs.leaves.json = {resolved.json.data(), resolved.json.size()};
+    const size_t inputs = given_.inputs.size();
+    const bool vjp = given_.endpoint == TESSERACT_ENDPOINT_VJP;
+    const bool jvp = given_.endpoint == TESSERACT_ENDPOINT_JVP;
+    if (given_.endpoint == TESSERACT_ENDPOINT_JACOBIAN) {
+      std::vector<Position> rows, columns;
+      for (const GivenLeaf &of : given_.of)
+        rows.push_back(wanted({of.path, of.leaf, of.table_index, nullptr}, false));
+      for (const GivenLeaf &wrt : given_.wrt)
+        columns.push_back(wanted({wrt.path, wrt.leaf, wrt.table_index, nullptr}, true));
+      fill(resolved.of, given_.of, rows, 0);
+      fill(resolved.wrt, given_.wrt, columns, 0);
+    } else {
+      fill(resolved.of, given_.of, vjp ? call_->in : call_->out, vjp ? inputs : 0);
+      fill(resolved.wrt, given_.wrt, jvp ? call_->in : call_->out, jvp ? inputs : 0);
+    }
+    tesseract_signature &signature = resolved.signature;
+    signature.flags = given_.no_copy ? TESSERACT_NO_COPY : 0;
+    signature.endpoint = given_.endpoint;
+    signature.inputs = &resolved.inputs.leaves;
+    signature.of = &resolved.of.leaves;
+    signature.wrt = given_.wrt.empty() ? nullptr : &resolved.wrt.leaves;
+  }
+
+  void fill(ResolvedSignature::List &list, const std::vector<GivenLeaf> &leaves,
+            const std::vector<Position> &positions, size_t first) {
+    const size_t n = leaves.size();
+    list.paths.resize(n);
+    list.shapes.resize(n);
+    list.tensors.resize(n);
+    list.items.resize(n);
+    for (size_t i = 0; i < n; i++) {
+      const Position &position = positions[first + i];
+      list.paths[i] = leaves[i].path;
+      for (const Length &length : position.lengths)
+        list.shapes[i].push_back(length.fixed >= 0 ? length.fixed : -1);
+      DLTensor &tensor = list.tensors[i] = {};
+      tensor.device = {kDLCPU, 0};
+      tensor.ndim = position.any_rank ? -1 : position.rank();
+      tensor.dtype = declared_ && position.declared.lanes ? position.declared : position.given;
+      tensor.shape = list.shapes[i].empty() ? nullptr : list.shapes[i].data();
+      list.items[i] = {{list.paths[i].data(), list.paths[i].size()}, &tensor, nullptr};
+    }
+    list.leaves.count = static_cast<int64_t>(n);
+    list.leaves.items = list.items.data();
+  }
+
+  void prepare_plan(const tesseract_plugin_table &plugin) {
+    LooseFrame frame(component_);
+    const SerialEntry entry(component_);
+    const int32_t status = frame.run([&] {
+      return plugin.prepare(component_.instance,
+                            call_->seen ? &call_->seen->signature : &call_->resolved.signature,
+                            &call_->plan, frame.shown());
+    });
+    frame.check(status, "prepare");
+  }
+
+  tesseract_component &component_;
+  GivenSignature given_;
+  Variables variables_;
+  CallReference call_;
+  bool by_signature_ = false;
+  bool loose_ = false;
+  bool declared_ = false;
+  std::vector<std::vector<Length>> class_lengths_;
+};
+
+}  // namespace
+
+CallReference prepare_call(tesseract_component *component, const tesseract_signature &signature) {
+  return CallBuilder(component, read_signature(*component, signature)).build();
+}
+
+CallReference share(const tesseract_call *call) {
+  auto *shared = const_cast<tesseract_call *>(call);
+  shared->references.fetch_add(1, std::memory_order_relaxed);
+  return CallReference(shared);
+}
+
+void CallDeleter::operator()(tesseract_call *call) const {
+  if (call->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete call;
+}
+
+}  // namespace host
+
+tesseract_call::tesseract_call() = default;
+
+tesseract_call::~tesseract_call() {
+  // A derived call is its own plan, which the component never saw.
+  if (derived)
+    derived.reset();
+  else if (plan && component->plugin->forget)
+    component->plugin->forget(component->instance, plan);
+  host::ComponentReference::release(component);
+}
+
+int32_t tesseract_prepare(tesseract_component *component, const tesseract_signature *signature,
+                          tesseract_call **call, tesseract_error **error) {
+  const host::Place place = component ? component->place() : host::Place{};
+  return host::guarded(error, place, [&] {
+    host::require(component, "component");
+    host::require(signature, "signature");
+    host::require(call, "call");
+    const host::RunningCall running;
+    host::require_open(*component);
+    const tesseract_signature asked =
+        host::read_request(signature, TESSERACT_NO_COPY, "the signature");
+    *call = host::prepare_call(component, asked).release();
+    return TESSERACT_OK;
+  });
+}
+
+const tesseract_signature *tesseract_call_signature(const tesseract_call *call) {
+  return call ? &call->resolved.signature : nullptr;
+}
+
+void tesseract_call_free(tesseract_call *call) {
+  if (call) host::CallDeleter()(call);
+}

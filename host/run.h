@@ -1,0 +1,30 @@
+// Running prepared calls.
+#pragma once
+
+#include "call.h"
+#include "frame.h"
+
+namespace host {
+
+// The caller's side of one run.
+struct RunRequest {
+  const DLTensor *const *in = nullptr;
+  DLTensor *const *out = nullptr;  // null: no destinations
+  bool no_copy = false;
+  uint64_t stream = 0;
+  tesseract_cancel *cancel = nullptr;
+  const tesseract_owner *const *owners = nullptr;
+  tesseract_result **result = nullptr;
+};
+
+// Checks everything, repairs what can be (layout, dtype), allocates, calls.  Throws Failure.
+void run_general(const tesseract_call &call, const RunRequest &request, const ThreadSlot &slot);
+
+// The whole of a run: the fast way where it fits, else the general one.
+int32_t run_call(const tesseract_call &call, const RunRequest &request, tesseract_error **error);
+
+// Calls the endpoint function with a complete frame, under the lock and the floating-point
+// environment that the component wants.
+int32_t invoke(const tesseract_call &call, Frame &frame, const ThreadSlot &slot);
+
+}  // namespace host

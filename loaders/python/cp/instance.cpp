@@ -1,0 +1,185 @@
+#include "instance.h"
+
+#include "call.h"
+#include "errors.h"
+#include "escape.h"
+#include "support.h"
+#include "thread_state.h"
+
+namespace tesseract::python {
+namespace {
+
+Ref text_object(const tesseract_string &text) {
+  const size_t length = !text.data                     ? 0
+                        : text.length == TESSERACT_NTS ? std::char_traits<char>::length(text.data)
+                                                       : text.length;
+  return own(PyUnicode_DecodeUTF8(text.data ? text.data : "", static_cast<Py_ssize_t>(length),
+                                  "surrogateescape"));
+}
+
+// The paths of a list as a tuple, appended to `paths` too.
+Ref path_tuple(const tesseract_leaves *leaves, std::vector<std::string> *paths) {
+  const int64_t count = leaves && leaves->count > 0 ? leaves->count : 0;
+  Ref tuple = own(PyTuple_New(static_cast<Py_ssize_t>(count)));
+  for (int64_t i = 0; i < count; i++) {
+    Ref path = text_object(leaves->items[i].path);
+    if (paths) paths->push_back(text_of(path.get()));
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), path.release());
+  }
+  return tuple;
+}
+
+const char *endpoint_name(int32_t endpoint) {
+  constexpr const char *names[] = {"apply", "jvp", "vjp", "jacobian", "abstract_eval"};
+  if (endpoint < TESSERACT_ENDPOINT_APPLY || endpoint > TESSERACT_ENDPOINT_ABSTRACT_EVAL) {
+    throw CallFailure{TESSERACT_ERROR_UNSUPPORTED, "",
+                      "unknown endpoint " + std::to_string(endpoint)};
+  }
+  return names[endpoint - TESSERACT_ENDPOINT_APPLY];
+}
+
+int32_t describe(void *self, const char **text, uint64_t *length, tesseract_frame *) {
+  const auto *instance = static_cast<Instance *>(self);
+  *text = instance->description.c_str();
+  *length = instance->description.size();
+  return TESSERACT_OK;
+}
+
+void release(Plan &plan) {
+  Py_CLEAR(plan.run);
+  Py_CLEAR(plan.abstract);
+}
+
+int32_t prepare(void *self, const tesseract_signature *signature, void **result,
+                tesseract_frame *frame) {
+  const auto *instance = static_cast<Instance *>(self);
+  const Entry entry;
+  if (!entry) return report_gone(frame);
+  return guarded(frame, [&]() -> int32_t {
+    auto plan = std::make_unique<Plan>();
+    const char *endpoint = endpoint_name(signature->endpoint);
+    const bool seeds_by_input = signature->endpoint == TESSERACT_ENDPOINT_JVP;
+    const bool seeds_by_output = signature->endpoint == TESSERACT_ENDPOINT_VJP;
+    const Ref inputs = path_tuple(signature->inputs, &plan->paths);
+    const Ref of = path_tuple(signature->of, seeds_by_output ? &plan->paths : nullptr);
+    const Ref wrt = path_tuple(signature->wrt, seeds_by_input ? &plan->paths : nullptr);
+    Ref json = signature->inputs ? text_object(signature->inputs->json) : own(PyUnicode_New(0, 0));
+    if (PyUnicode_GET_LENGTH(json.get()) == 0) json = own(PyUnicode_FromString("{}"));
+    const Ref made = own(PyObject_CallMethod(instance->component, "prepare", "sOOOO", endpoint,
+                                             inputs.get(), of.get(), wrt.get(), json.get()));
+    Ref run = own(PyObject_GetAttrString(made.get(), "run"));
+    plan->abstract = own(PyObject_GetAttrString(made.get(), "abstract")).release();
+    plan->run = run.release();
+    *result = plan.release();
+    return TESSERACT_OK;
+  });
+}
+
+// Where the interpreter has ended, what belonged to it is left alone.
+void forget(void *, void *self) {
+  const std::unique_ptr<Plan> plan(static_cast<Plan *>(self));
+  const Entry entry;
+  if (entry) release(*plan);
+}
+
+// Logs what went wrong where there is nobody to tell.
+void log_exception(Instance &instance) {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  const Ref held_type(type), held_value(value), held_traceback(traceback);
+  const std::string text = "closing failed: " + (value ? text_of(value) : std::string("?"));
+  const Pause pause;
+  instance.log->write(TESSERACT_LOG_WARNING, text.data(), text.size());
+}
+
+void destroy(void *self) {
+  std::unique_ptr<Instance> instance(static_cast<Instance *>(self));
+  {
+    const Entry entry;
+    if (entry) {
+      const Ref closed(PyObject_CallMethod(instance->component, "close", nullptr));
+      if (!closed) log_exception(*instance);
+      Py_CLEAR(instance->component);
+      // A module and its functions refer to each other; so does what it holds, large arrays maybe.
+      collect_garbage(true);
+      const Pause pause;
+      instance->log->cut();
+      return;
+    }
+  }
+  instance->log->cut();
+}
+
+bool offers(PyObject *endpoints, const char *name) {
+  const Ref text = own(PyUnicode_FromString(name));
+  const int found = PySequence_Contains(endpoints, text.get());
+  check(found);
+  return found == 1;
+}
+
+tesseract_plugin_table make_table(PyObject *endpoints) {
+  tesseract_plugin_table table{};
+  table.size = sizeof table;
+  table.abi = {TESSERACT_ABI_MIN, TESSERACT_ABI_MAX};
+  table.destroy = destroy;
+  table.describe = describe;
+  table.prepare = prepare;
+  table.forget = forget;
+  table.apply = run_call;
+  if (offers(endpoints, "jvp")) table.jvp = run_call;
+  if (offers(endpoints, "vjp")) table.vjp = run_call;
+  if (offers(endpoints, "jacobian")) table.jacobian = run_call;
+  if (offers(endpoints, "abstract_eval")) table.abstract_eval = run_abstract;
+  return table;
+}
+
+// The options for the support package, and "strict".
+Ref options_object(const tesseract_string &options, bool &strict) {
+  const Ref text = text_object(options);
+  const Ref parsed(PyObject_CallOneArg(support().parse_options, text.get()));
+  PyObject *object = nullptr;
+  int value = 0;
+  if (parsed && PyArg_ParseTuple(parsed.get(), "Op", &object, &value)) {
+    strict = value != 0;
+    return Ref(Py_NewRef(object));
+  }
+  if (!PyErr_ExceptionMatches(PyExc_ValueError)) throw PythonError{};
+  PyObject *type = nullptr, *error = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &error, &traceback);
+  const Ref held_type(type), held_error(error), held_traceback(traceback);
+  throw CallFailure{TESSERACT_ERROR_INVALID_ARGUMENT, "", error ? text_of(error) : "bad options"};
+}
+
+}  // namespace
+
+int32_t open(const tesseract_source *source, const tesseract_plugin_table **plugin, void **instance,
+             tesseract_frame *frame) {
+  const Entry entry;
+  if (!entry) return report_gone(frame);
+  auto log = std::make_shared<LogLink>(frame->host, frame->log);
+  const int32_t status = guarded(frame, [&]() -> int32_t {
+    auto made = std::make_unique<Instance>();
+    made->log = log;
+    const Ref options = options_object(source->options, made->strict);
+    const Ref path = own(PyUnicode_DecodeFSDefaultAndSize(
+        source->text.data, static_cast<Py_ssize_t>(source->text.length)));
+    const Ref logger = log_function(log);
+    Ref component = own(PyObject_CallFunctionObjArgs(support().open, path.get(), options.get(),
+                                                     logger.get(), nullptr));
+    const Ref endpoints = own(PyObject_GetAttrString(component.get(), "endpoints"));
+    const Ref description = own(PyObject_CallMethod(component.get(), "describe", nullptr));
+    made->description = text_of(description.get());
+    made->table = make_table(endpoints.get());
+    made->component = component.release();
+    *plugin = &made->table;
+    *instance = made.release();
+    return TESSERACT_OK;
+  });
+  if (status != TESSERACT_OK) {
+    const Pause pause;
+    log->cut();
+  }
+  return status;
+}
+
+}  // namespace tesseract::python

@@ -1,0 +1,40 @@
+// One opened module, and its prepared calls.
+#pragma once
+
+#include <tesseract_host/loader.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "log.h"
+#include "reference.h"
+
+namespace tesseract::python {
+
+// Everything here is read and written with the GIL held.
+struct Instance {
+  tesseract_plugin_table table{};  // null where the module has no such endpoint
+  std::shared_ptr<LogLink> log;
+  PyObject *component = nullptr;  // tesseract_host.loader.Component
+  std::string description;
+  bool strict = false;  // an input kept beyond a call is an error
+
+  // What is known of how the module treats its inputs; see call.cpp.
+  std::array<bool, TESSERACT_ENDPOINT_ABSTRACT_EVAL + 1> called{};  // by endpoint
+  bool keeps_inputs = false;
+  std::string lost_leaf;  // not empty: something reads this input's memory, which is the caller's
+};
+
+struct Plan {
+  PyObject *run = nullptr;  // bound methods of tesseract_host.loader.Plan
+  PyObject *abstract = nullptr;
+  std::vector<std::string> paths;  // of the inputs, then of the seeds
+};
+
+// PythonRuntime's open.
+int32_t open(const tesseract_source *source, const tesseract_plugin_table **plugin, void **instance,
+             tesseract_frame *frame);
+
+}  // namespace tesseract::python

@@ -1,0 +1,45 @@
+// An owned reference to a Python object.  The GIL is held wherever one is made or dropped.
+#pragma once
+
+#include "python.h"
+
+#include <utility>
+
+namespace tesseract::python {
+
+// Thrown where a function of Python's failed and its exception is set.
+struct PythonError {};
+
+class Ref {
+ public:
+  Ref() = default;
+  // Takes over a new reference, null included.
+  explicit Ref(PyObject *object) : object_(object) {}
+  Ref(Ref &&other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref &operator=(Ref &&other) noexcept {
+    PyObject *old = std::exchange(object_, std::exchange(other.object_, nullptr));
+    Py_XDECREF(old);
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(object_); }
+
+  PyObject *get() const { return object_; }
+  PyObject *release() { return std::exchange(object_, nullptr); }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  PyObject *object_ = nullptr;
+};
+
+// Takes over what a function of Python's returned.  Throws PythonError where it is null.
+inline Ref own(PyObject *object) {
+  if (!object) throw PythonError{};
+  return Ref(object);
+}
+
+// The same for functions that return -1 when they failed.
+inline void check(int result) {
+  if (result < 0) throw PythonError{};
+}
+
+}  // namespace tesseract::python

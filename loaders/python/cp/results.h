@@ -1,0 +1,20 @@
+// What a plan returned, written where the caller wants it.
+#pragma once
+
+#include <tesseract_host/plugin.h>
+
+#include "reference.h"
+
+namespace tesseract::python {
+
+// Writes (list of arrays or scalars by output position, JSON text[, list of (path, array)]) into
+// the frame's outputs.  The third list has the outputs that no signature can name; it is used where
+// the caller asked for everything.  None stands for an output that there is not.  Throws
+// CallFailure, HostFailure or PythonError.
+void write_results(PyObject *answer, tesseract_frame *frame);
+
+// The same for an abstract evaluation: (shape, dtype name) in place of arrays.  An entry None of a
+// shape, or -1, is a length not known yet.
+void write_shapes(PyObject *answer, tesseract_frame *frame);
+
+}  // namespace tesseract::python

@@ -1,0 +1,113 @@
+#include "support.h"
+
+namespace tesseract::python {
+namespace {
+
+Support functions;
+
+constexpr const char *kSource = R"(
+import atexit, importlib, importlib.util, json, os, sys, threading, time
+
+
+class Plain:
+    pass
+
+
+def load_support(package):
+    name = "tesseract_host"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(
+            name, os.path.join(package, "__init__.py"), submodule_search_locations=[package]
+        )
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            sys.modules.pop(name, None)
+            raise
+    return importlib.import_module(name + ".loader")
+
+
+def parse_options(text):
+    options = json.loads(text) if text else {}
+    if not isinstance(options, dict):
+        raise ValueError("the options must be a JSON object")
+    strict = options.pop("strict", False)
+    if not isinstance(strict, bool):
+        raise ValueError('the option "strict" must be true or false')
+    options.pop("python", None)
+    return options, strict
+
+
+def attempt(function, *arguments):
+    try:
+        function(*arguments)
+    except BaseException:
+        pass
+
+
+def stop_pools():
+    # Executors have their idle threads end by functions that threading runs before it joins.
+    for function in reversed(list(getattr(threading, "_threading_atexits", ()))):
+        attempt(function)
+
+
+def finish(seconds, joined):
+    if not joined:
+        end = time.monotonic() + seconds
+        pools = threading.Thread(target=stop_pools, daemon=True)
+        pools.start()
+        pools.join(max(0.0, end - time.monotonic()))
+        late = []
+        for thread in threading.enumerate():
+            if thread.daemon or thread in (threading.current_thread(), threading.main_thread()):
+                continue
+            thread.join(max(0.0, end - time.monotonic()))
+            if thread.is_alive():
+                late.append(thread.name)
+        attempt(atexit._run_exitfuncs)
+    else:
+        late = []
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            attempt(stream.flush)
+    return ", ".join(late)
+)";
+
+PyObject *function_of(PyObject *scope, const char *name) {
+  PyObject *function = PyDict_GetItemString(scope, name);
+  if (!function) {
+    PyErr_Format(PyExc_AttributeError, "no %s", name);
+    throw PythonError{};
+  }
+  return Py_NewRef(function);
+}
+
+}  // namespace
+
+const Support &support() {
+  return functions;
+}
+
+void load_support(const char *package) {
+  const Ref scope = own(PyDict_New());
+  check(PyDict_SetItemString(scope.get(), "__builtins__", PyEval_GetBuiltins()));
+  const Ref name = own(PyUnicode_FromString("tesseract_host.loader.startup"));
+  check(PyDict_SetItemString(scope.get(), "__name__", name.get()));
+  const Ref code = own(Py_CompileString(kSource, "<tesseract_host startup>", Py_file_input));
+  const Ref done = own(PyEval_EvalCode(code.get(), scope.get(), scope.get()));
+
+  const Ref path = own(PyUnicode_DecodeFSDefault(package));
+  const Ref load(function_of(scope.get(), "load_support"));
+  const Ref loader = own(PyObject_CallOneArg(load.get(), path.get()));
+  const Ref plain(function_of(scope.get(), "Plain"));
+
+  functions.traverse_of_python_classes = reinterpret_cast<PyTypeObject *>(plain.get())->tp_traverse;
+  functions.parse_options = function_of(scope.get(), "parse_options");
+  functions.finish = function_of(scope.get(), "finish");
+  functions.open = own(PyObject_GetAttrString(loader.get(), "open")).release();
+  functions.classify = own(PyObject_GetAttrString(loader.get(), "classify")).release();
+}
+
+}  // namespace tesseract::python

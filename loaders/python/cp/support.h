@@ -1,0 +1,25 @@
+// The Python side of the loader: the package tesseract_host.loader, and a few functions around it.
+#pragma once
+
+#include <string>
+
+#include "reference.h"
+
+namespace tesseract::python {
+
+// References that live as long as the process; all null before load_support.
+struct Support {
+  PyObject *open = nullptr;           // tesseract_host.loader.open
+  PyObject *classify = nullptr;       // tesseract_host.loader.classify
+  PyObject *parse_options = nullptr;  // JSON text -> (options for open, strict)
+  PyObject *finish = nullptr;         // seconds, joined -> names of threads that did not end
+  traverseproc traverse_of_python_classes = nullptr;
+};
+
+const Support &support();
+
+// Imports the package from this folder, by path: neither sys.path nor its order matters.  One that
+// is imported already is used.  Throws PythonError.
+void load_support(const char *package);
+
+}  // namespace tesseract::python

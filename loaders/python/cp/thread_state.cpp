@@ -1,0 +1,91 @@
+#include "thread_state.h"
+
+#include <pthread.h>
+
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace tesseract::python {
+namespace {
+
+// States of threads that have ended.  A thread that ends must not wait for the GIL: whoever holds
+// it may be waiting for this thread.  So states are freed by the next new thread that enters.
+struct Ended {
+  std::mutex mutex;
+  std::vector<PyThreadState *> states;
+};
+
+// Never destroyed: threads end during and after the process's static destructors, too.
+Ended &ended() {
+  static Ended &list = *new Ended;
+  return list;
+}
+
+void note_end(void *state) {
+  const std::lock_guard lock(ended().mutex);
+  ended().states.push_back(static_cast<PyThreadState *>(state));
+}
+
+pthread_key_t end_of_thread() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made{};
+    pthread_key_create(&made, note_end);
+    return made;
+  }();
+  return key;
+}
+
+// On a thread without a state, for freeing another thread's state makes CPython 3.12 and later
+// forget the current thread's: here that is a temporary one.
+void free_ended_states() {
+  std::vector<PyThreadState *> states;
+  {
+    const std::lock_guard lock(ended().mutex);
+    states.swap(ended().states);
+  }
+  if (states.empty()) return;
+  PyThreadState *temporary = PyThreadState_New(PyInterpreterState_Main());
+  PyEval_AcquireThread(temporary);
+  for (PyThreadState *state : states) {
+    PyThreadState_Clear(state);
+    PyThreadState_Delete(state);
+  }
+  PyThreadState_Clear(temporary);
+  PyThreadState_DeleteCurrent();
+}
+
+// The state made here is given back by note_end, not by a PyGILState_Release.
+void make_kept_state() {
+  free_ended_states();
+  PyGILState_Ensure();
+  pthread_setspecific(end_of_thread(), PyEval_SaveThread());
+}
+
+}  // namespace
+
+bool interpreter_lives() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsInitialized() && !Py_IsFinalizing();
+#else
+  return Py_IsInitialized() && !_Py_IsFinalizing();
+#endif
+}
+
+Entry::Entry() : lives_(interpreter_lives()) {
+  if (!lives_) return;
+  if (!PyGILState_GetThisThreadState()) make_kept_state();
+  state_ = PyGILState_Ensure();
+}
+
+Entry::~Entry() {
+  if (lives_) PyGILState_Release(state_);
+}
+
+void forget_other_threads() {
+  // The lock may have been held by a thread that is no more.
+  new (&ended().mutex) std::mutex;
+  ended().states.clear();
+}
+
+}  // namespace tesseract::python

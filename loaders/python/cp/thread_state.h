@@ -1,0 +1,48 @@
+// Entering Python from any thread.
+#pragma once
+
+#include "float_environment.h"
+#include "python.h"
+
+namespace tesseract::python {
+
+// True while Python code may run: not before the start, not during or after the interpreter's end.
+// [any]
+bool interpreter_lives();
+
+// Holds the GIL, in the floating-point environment Python expects.  The thread may hold it already.
+// A thread that Python does not know gets a state at its first entry and keeps it until it ends, so
+// that entering stays cheap and threading.local survives.
+class Entry {
+ public:
+  Entry();
+  ~Entry();
+  Entry(const Entry &) = delete;
+  Entry &operator=(const Entry &) = delete;
+
+  // False: the interpreter is gone, the GIL is not held, and nothing of Python may be touched.
+  explicit operator bool() const { return lives_; }
+
+ private:
+  FloatEnvironment environment_;
+  bool lives_;
+  PyGILState_STATE state_{};
+};
+
+// Gives up the GIL for its lifetime.
+class Pause {
+ public:
+  Pause() : state_(PyEval_SaveThread()) {}
+  ~Pause() { PyEval_RestoreThread(state_); }
+  Pause(const Pause &) = delete;
+  Pause &operator=(const Pause &) = delete;
+
+ private:
+  PyThreadState *state_;
+};
+
+// In the child of a fork, with the GIL: forgets the states of threads that don't exist there, which
+// Python has freed.
+void forget_other_threads();
+
+}  // namespace tesseract::python

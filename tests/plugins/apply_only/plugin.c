@@ -1,0 +1,4 @@
+/* Has no derivative at all. */
+#include "../square/model.h"
+
+EXPORT_COMPONENT(.apply = square_apply)

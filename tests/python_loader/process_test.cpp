@@ -1,0 +1,71 @@
+// What the loader leaves alone in a process, and how processes with Python in them end.
+#include "program.h"
+
+namespace loader_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Outcome ending(const std::string &verb, const std::string &leave) {
+  return embed({verb, module_path("ending"), "{}", "{\"leave\": \"" + leave + "\"}"});
+}
+
+TEST(Ending, WithAnOpenComponent) {
+  EXPECT_EQ(ending("leave", "nothing").code, 0);
+}
+
+TEST(Ending, WithBusyDaemonThreads) {
+  const Outcome run = ending("leave", "daemon");
+  EXPECT_EQ(run.code, 0) << run.output;
+}
+
+TEST(Ending, AfterClosing) {
+  EXPECT_EQ(ending("json", "daemon").code, 0);
+}
+
+TEST(Shutdown, FlushesAndRunsAtexitFunctions) {
+  const Outcome run = ending("shutdown", "text and atexit");
+  EXPECT_EQ(run.code, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("buffered text\n"));
+  EXPECT_THAT(run.output, HasSubstr("atexit ran\n"));
+  EXPECT_THAT(run.output, HasSubstr("shut down\n"));
+}
+
+TEST(Shutdown, JoinsThreads) {
+  const Outcome run = ending("shutdown", "thread");
+  EXPECT_EQ(run.code, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("thread finished\n"));
+}
+
+TEST(Shutdown, EndsIdlePoolsAndLeavesDaemonsAlone) {
+  const Outcome run = ending("shutdown", "pool and daemon");
+  EXPECT_EQ(run.code, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("shut down\n"));
+}
+
+TEST(Shutdown, IsBoundedAndNamesThreadsThatDoNotEnd) {
+  const Outcome run = ending("shutdown", "endless");
+  EXPECT_EQ(run.code, 1) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("error 11:"));
+  EXPECT_THAT(run.output, HasSubstr("endless"));
+}
+
+TEST(Process, KeepsItsSignalHandlers) {
+  const Outcome run = embed({"signal", module_path("scale")});
+  EXPECT_EQ(run.code, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("handled 1\n"));
+  EXPECT_THAT(run.output, Not(HasSubstr("changed")));
+  EXPECT_THAT(run.output, Not(HasSubstr("KeyboardInterrupt")));
+}
+
+TEST(Process, ForkedChildIsRefusedAndTheParentGoesOn) {
+  const Outcome run = embed({"fork", module_path("environment"), "{}", "{}"});
+  EXPECT_EQ(run.code, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("error 11:"));
+  EXPECT_THAT(run.output, HasSubstr("child ended with 0\n"));
+  EXPECT_THAT(run.output, HasSubstr("\"prefix\""));
+}
+
+}  // namespace
+}  // namespace loader_test
