@@ -58,7 +58,7 @@ class ArrayCheck:
             )
         array = self._shaped(array, bool(context.get("strict_shapes")))
         array = self._typed(array, bool(context.get("strict_types")))
-        if array.dtype.name not in _dtypes.DTYPE_NAMES:
+        if self.dtype is None and array.dtype.name not in _dtypes.DTYPE_NAMES:
             raise unknown_dtype(array.dtype.name)
         if array.ndim == 0:
             return array.dtype.type(array)
