@@ -14,9 +14,14 @@ std::size_t allocations() {
   return count.load();
 }
 
-void *operator new(std::size_t size) {
+// All forms for one object, so that a sanitizer's own don't mix with these.
+void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
   ++count;
-  if (void *memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  return std::malloc(size == 0 ? 1 : size);
+}
+
+void *operator new(std::size_t size) {
+  if (void *memory = operator new(size, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
 
@@ -25,5 +30,9 @@ void operator delete(void *memory) noexcept {
 }
 
 void operator delete(void *memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+void operator delete(void *memory, const std::nothrow_t &) noexcept {
   std::free(memory);
 }
