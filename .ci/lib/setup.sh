@@ -2,7 +2,7 @@
 
 packages=(
   g++ gfortran make cmake ninja-build pkg-config binutils git ca-certificates
-  libgtest-dev nlohmann-json3-dev libcli11-dev libffi-dev libpng-dev zlib1g-dev
+  libgtest-dev libgmock-dev nlohmann-json3-dev libcli11-dev libffi-dev libpng-dev zlib1g-dev
   clang clang-tidy
   python3 python3-venv python3-dev
 )
