@@ -12,7 +12,7 @@ module tesseract_arrays
 
   integer, parameter :: TESSERACT_MAX_RANK = 7
 
-  integer(c_int8_t), parameter, private :: BITS_128 = -127 - 1 ! as an unsigned byte
+  integer(c_int8_t), parameter, private :: BITS_128 = ibset(0_c_int8_t, 7) ! unsigned
   type(dl_data_type), parameter :: DTYPE_REAL32 = dl_data_type(DL_FLOAT, 32, 1)
   type(dl_data_type), parameter :: DTYPE_REAL64 = dl_data_type(DL_FLOAT, 64, 1)
   type(dl_data_type), parameter :: DTYPE_INT32 = dl_data_type(DL_INT, 32, 1)

@@ -488,6 +488,7 @@ contains
       else
         tensors(i) = tensor_of(list%entries(i))
       end if
+      if (failure%status /= TESSERACT_OK) return
     end do
   end subroutine
 

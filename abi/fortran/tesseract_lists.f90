@@ -33,6 +33,7 @@ module tesseract_lists
   !   want(path)                      a path alone: the result holds the array; in a list to prepare
   !                                   a call by, dtype and rank as declared
   !   json(text)                      of inputs: the leaves that are no arrays, one JSON object
+  !   has(path)                       whether the path is in the list
   !   clear()                         empties the list
   type :: tesseract_list
     ! not to be touched: the parts
@@ -44,6 +45,7 @@ module tesseract_lists
     generic :: into => into_real64, into_real32, into_int64, into_int32, into_complex128, into_bool
     procedure :: want => list_want
     procedure :: json => list_json
+    procedure :: has => list_has
     procedure :: clear => list_clear
     procedure, private :: set_real64, set_real32, set_int64, set_int32, set_complex128, set_bool
     procedure, private :: into_real64, into_real32, into_int64, into_int32, into_complex128, &
@@ -133,6 +135,16 @@ contains
     i = place(self, path)
     self%entries(i)%has_tensor = .false.
   end subroutine
+
+  logical function list_has(self, path)
+    class(tesseract_list), intent(in) :: self
+    character(len=*), intent(in) :: path
+    integer :: i
+    list_has = .false.
+    do i = 1, self%count
+      if (self%entries(i)%path == path) list_has = .true.
+    end do
+  end function
 
   ! The entry of a path, new where there is none.
   integer function place(list, path)

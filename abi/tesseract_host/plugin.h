@@ -165,9 +165,9 @@ typedef struct tesseract_plugin_table {
   const void *(*extension)(void *instance, const char *id, uint64_t length);
 } tesseract_plugin_table;
 
-/* The one exported function.  [any], possibly more than once; does nothing but hand out a table
- * that lives as long as the process.  `host` does too.  The host compares the versions: a component
- * need not. */
+/* The one exported function.  Called by one thread at a time, possibly more than once; does nothing
+ * but hand out a table that lives as long as the process.  `host` does too.  The host compares the
+ * versions: a component need not. */
 TESSERACT_EXPORT int32_t tesseract_plugin_v1(const tesseract_host_table *host,
                                              const tesseract_plugin_table **plugin);
 

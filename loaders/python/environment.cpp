@@ -60,8 +60,9 @@ Choice resolve_interpreter(const std::string &value, const std::string &reason) 
                                                    reason + ") has no bin/python3"};
     }
   } else if (!is_executable(value)) {
-    throw Failure{TESSERACT_ERROR_NOT_FOUND, "no Python interpreter: " + value + " (" + reason +
-                                                 ") is neither an executable file nor an environment's folder"};
+    throw Failure{TESSERACT_ERROR_NOT_FOUND,
+                  "no Python interpreter: " + value + " (" + reason +
+                      ") is neither an executable file nor an environment's folder"};
   }
   return {executable, reason};
 }

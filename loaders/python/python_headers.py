@@ -6,9 +6,10 @@ import sysconfig
 
 
 def main() -> str | None:
+    """Print the three lines, or return what is missing."""
     include = sysconfig.get_path("include")
     if not os.path.isfile(os.path.join(include, "Python.h")):
-        return f"{include}/Python.h is missing: install the headers of Python {sys.version.split()[0]}"
+        return f"{include}/Python.h is missing: install the headers of this Python"
     try:
         import numpy
     except ImportError:

@@ -70,8 +70,9 @@ Parts find_parts(const std::string &tag, const std::string &who, const std::stri
   }
   if (parts.package.empty()) {
     throw Failure{TESSERACT_ERROR_NOT_FOUND,
-                  "no Python package tesseract_host for " + who + ": install it into the environment, "
-                  "or name the folder that holds it in TESSERACT_HOST_LOADER_PATH; looked for" +
+                  "no Python package tesseract_host for " + who +
+                      ": install it into the environment, "
+                      "or name the folder that holds it in TESSERACT_HOST_LOADER_PATH; looked for" +
                       joined(packages)};
   }
   return parts;

@@ -11,9 +11,9 @@ struct Parts {
   std::string package;  // folder tesseract_host, which holds __init__.py and loader/
 };
 
-// Finds both for an interpreter of this tag ("cp312"), which `who` names in messages.  `installed` is the folder of the package
-// tesseract_host of the interpreter's environment, "" without.  Throws Failure, which lists what
-// was looked for and where.
+// Finds both for an interpreter of this tag ("cp312"), which `who` names in messages.  `installed`
+// is the folder of the package tesseract_host of the interpreter's environment, "" without.  Throws
+// Failure, which lists what was looked for and where.
 Parts find_parts(const std::string &tag, const std::string &who, const std::string &installed);
 
 }  // namespace tesseract::python

@@ -98,7 +98,8 @@ const PythonRuntime *embed(const PythonLibrary &loaded, const std::string &optio
            "can't be used: this process has already loaded the library of Python " +
                loaded.version_text());
   }
-  const Parts parts = find_parts(interpreter.tag, name_of(interpreter, choice), interpreter.package);
+  const Parts parts =
+      find_parts(interpreter.tag, name_of(interpreter, choice), interpreter.package);
   if (!loaded) remember(load_python_library(interpreter.library));
   return start(parts, interpreter.executable.c_str(), frame, status);
 }

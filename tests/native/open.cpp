@@ -110,7 +110,7 @@ TEST(Open, FilesThatAreNoLibraries) {
 // A copy that broke off halfway, which the dynamic loader maps without looking.
 TEST(OpenDeathTest, LibraryThatIsCutOff) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
-  const Folder folder;
+  static const Folder folder;  // removed at exit too
   std::string half(2000, '\0');
   std::ifstream(library("square"), std::ios::binary).read(half.data(), 2000);
   const std::string path = folder.write("libhalf.so", half);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,12 +25,12 @@ def _reference() -> support.Reference:
 @pytest.fixture(autouse=True)
 def _unchanged_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """tesseract-core leaves its modules' folders behind; no test may see another's."""
-    path, environment = list(sys.path), dict(__import__("os").environ)
+    path, environment = list(sys.path), dict(os.environ)
     names = {name for name in sys.modules if "." not in name}
     yield
     sys.path[:] = path
-    __import__("os").environ.clear()
-    __import__("os").environ.update(environment)
+    os.environ.clear()
+    os.environ.update(environment)
     for name in set(sys.modules) - names:
         module = sys.modules[name]
         if "pytest-of" in str(getattr(module, "__file__", None) or ""):
@@ -48,12 +49,23 @@ def reference() -> support.Reference:
     return _reference()
 
 
-@pytest.fixture
-def opened(host: Any, tmp_path: Path) -> Callable[..., support.Opened]:
-    """Writes a module's source and opens it by `host`."""
+@pytest.fixture(scope="session")
+def _opened_before() -> dict[tuple[str, str], support.Opened]:
+    return {}
 
-    def open_(source: str, **options: Any) -> support.Opened:
-        return host.open(support.write(tmp_path / "component", source), **options)
+
+@pytest.fixture
+def opened(
+    host: Any, tmp_path_factory: pytest.TempPathFactory, _opened_before: Any
+) -> Callable[..., support.Opened]:
+    """Writes a module's source and opens it by `host`; the same source is opened once."""
+
+    def open_(source: str) -> support.Opened:
+        key = (host.name, source)
+        if key not in _opened_before:
+            folder = tmp_path_factory.mktemp("component")
+            _opened_before[key] = host.open(support.write(folder, source))
+        return _opened_before[key]
 
     return open_
 

@@ -19,6 +19,7 @@ class InputSchema(BaseModel):
     bad: Float32 = "not a number"
     o: Optional[Float32] = None
     k: int = 4
+    code: str = "{}"
 class OutputSchema(BaseModel):
     y: Array[(None, 3), "float32"] = np.zeros((1, 3), "float32")
     z: Float64 = 1.0
@@ -26,7 +27,7 @@ class OutputSchema(BaseModel):
     more: Any = None
 def apply(inputs): return {}
 def abstract_eval(abstract):
-    return {"more": RESULT}
+    return eval(abstract.code, {**globals(), **locals()})
 """
 
 
@@ -34,12 +35,17 @@ def shape(*lengths: int, dtype: str = "float64") -> dict[str, Any]:
     return {"shape": lengths, "dtype": dtype}
 
 
-def call(opened: Any, result: str, inputs: Any = None, returned: str | None = None) -> Any:
-    source = MODULE.replace("RESULT", result)
-    if returned is not None:
-        source = source.replace(f"return {{'more': {result}}}", "")
-        source = source.replace(f'return {{"more": {result}}}', f"return {returned}")
-    return opened(source).call("abstract_eval", {"inputs": inputs or {"x": shape(5)}})
+def call(opened: Any, returned: str, inputs: Any = None) -> Any:
+    """The result of an abstract_eval that returns the value of an expression."""
+    given = {"x": shape(5)} if inputs is None else inputs
+    if "code" not in given:
+        given = {**given, "code": returned}
+    return opened(MODULE).call("abstract_eval", {"inputs": given})
+
+
+def seen(opened: Any, expression: str, inputs: Any = None) -> Any:
+    """The value of an expression in abstract_eval."""
+    return call(opened, f"{{'more': {expression}}}", inputs)["more"]
 
 
 @pytest.mark.parametrize(
@@ -47,8 +53,10 @@ def call(opened: Any, result: str, inputs: Any = None, returned: str | None = No
     [
         ("(abstract.x.shape, abstract.x.dtype)", ((5,), "float64")),
         ("abstract.x.model_dump()", {"shape": (5,), "dtype": "float64"}),
-        ("(type(abstract.x).__name__, type(abstract).__name__)",
-         ("ShapeDType", "AbstractEval_InputSchema")),
+        (
+            "(type(abstract.x).__name__, type(abstract).__name__)",
+            ("ShapeDType", "AbstractEval_InputSchema"),
+        ),
         ("isinstance(abstract, InputSchema)", True),
         ("(abstract.d.shape, abstract.d.dtype)", ((3,), "float32")),
         ("abstract.bad", "not a number"),
@@ -56,7 +64,7 @@ def call(opened: Any, result: str, inputs: Any = None, returned: str | None = No
     ],
 )
 def test_what_arrives(opened: Any, expression: str, expected: Any) -> None:
-    assert support.same(call(opened, expression)["more"], expected)
+    assert support.same(seen(opened, expression), expected)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +87,7 @@ def test_what_arrives(opened: Any, expression: str, expected: Any) -> None:
     ],
 )
 def test_accepted(opened: Any, inputs: Any, expression: str, expected: Any) -> None:
-    assert support.same(call(opened, expression, inputs)["more"], expected)
+    assert support.same(seen(opened, expression, inputs), expected)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +106,7 @@ def test_accepted(opened: Any, inputs: Any, expression: str, expected: Any) -> N
 )
 def test_refused(opened: Any, inputs: Any) -> None:
     with pytest.raises(ValueError) as caught:
-        call(opened, "0", inputs or {"k": 1})
+        call(opened, "{}", inputs)
     assert caught.value.title == "AbstractInputSchema"  # type: ignore[attr-defined]
 
 
@@ -113,7 +121,7 @@ RETURNED = [
 
 @pytest.mark.parametrize(("returned", "expected"), RETURNED)
 def test_returned(opened: Any, returned: str, expected: Any) -> None:
-    got = call(opened, "RETURNED", returned=returned)
+    got = call(opened, returned)
     z = {"shape": (), "dtype": "float64"}
     assert support.same(got, {"y": expected, "z": z, "k": 7, "more": None})
 
@@ -134,7 +142,7 @@ def test_returned(opened: Any, returned: str, expected: Any) -> None:
 )
 def test_refused_results(opened: Any, returned: str) -> None:
     with pytest.raises(RuntimeError, match="Error running Tesseract API abstract_eval"):
-        call(opened, "RETURNED", returned=returned)
+        call(opened, returned)
 
 
 def test_validators_meet_shapes(opened: Any) -> None:

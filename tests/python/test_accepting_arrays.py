@@ -234,9 +234,7 @@ def test_dlpack_objects_are_read_without_a_copy(component: Any) -> None:
     ],
 )
 def test_defaults_are_not_validated(opened: Any, annotation: str, default: str) -> None:
-    source = support.schema_source(
-        f"x: {annotation} = {default}", body="return {'y': [inputs.x]}"
-    )
+    source = support.schema_source(f"x: {annotation} = {default}", body="return {'y': [inputs.x]}")
     got = opened(source).call("apply", {"inputs": {}})["y"][0]
     assert support.same(got, eval(default))
 

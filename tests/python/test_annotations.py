@@ -114,10 +114,12 @@ def test_unions(types: Any, text: str, value: Any, expected: Any) -> None:
 
 
 def model_of(types: Any) -> type[BaseModel]:
+    vector, triple = types.Array[(None,), "float64"], types.Array[(3,), types.Float32]
+
     class Model(BaseModel):
-        a: types.Array[(None,), "float64"]
+        a: vector  # type: ignore[valid-type]
         s: types.Float32 = 2.0
-        w: types.Array[(3,), types.Float32] = [0, 1, 2]
+        w: triple = [0, 1, 2]  # type: ignore[valid-type]
 
     return Model
 

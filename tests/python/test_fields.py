@@ -115,9 +115,7 @@ CONTAINERS = [
 
 
 @pytest.mark.parametrize(("annotation", "value", "place"), CONTAINERS)
-def test_nested_models_are_generated(
-    opened: Any, annotation: str, value: Any, place: str
-) -> None:
+def test_nested_models_are_generated(opened: Any, annotation: str, value: Any, place: str) -> None:
     expression = f"(type({place}).__name__, type({place}).__bases__[0] is Nested, {place}.p)"
     name, is_direct, p = seen(opened, annotation, value, expression)
     assert (name, is_direct) == ("Apply_Nested", True)
@@ -143,9 +141,7 @@ def test_the_object_the_module_gets(opened: Any, expression: str) -> None:
 @pytest.mark.parametrize(
     ("annotation", "wrap"), [("Nested", lambda v: v), ("list[Nested]", lambda v: [v])]
 )
-def test_instances_of_the_users_models_are_refused(
-    opened: Any, annotation: str, wrap: Any
-) -> None:
+def test_instances_of_the_users_models_are_refused(opened: Any, annotation: str, wrap: Any) -> None:
     source = DECLARATIONS + support.schema_source(
         f"v: Optional[{annotation}] = None", body="return {'y': Nested}"
     )

@@ -40,8 +40,7 @@ FAILURES = [
         ("No differentiable outputs found",),
     ),
     (
-        "class N(BaseModel):\n    n: Optional['N'] = None\n"
-        + support.schema_source("n: N"),
+        "class N(BaseModel):\n    n: Optional['N'] = None\n" + support.schema_source("n: N"),
         ValueError,
         ("N",),
     ),

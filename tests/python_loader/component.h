@@ -51,14 +51,16 @@ struct Log {
 
 class Component {
  public:
-  explicit Component(const std::string &name, const std::string &options = "{}") {
+  // Opens a module of the tests, by tesseract_open or another function of its form.
+  explicit Component(const std::string &name, const std::string &options = "{}",
+                     decltype(&tesseract_open) open = tesseract_open) {
     tesseract_open_options given = TESSERACT_OPEN_OPTIONS_INIT;
     given.json = {options.data(), options.size()};
     given.log = Log::take;
     given.log_data = &log;
     tesseract_error *error = nullptr;
     const std::string path = module_path(name);
-    const int32_t status = tesseract_open(path.data(), path.size(), &given, &component_, &error);
+    const int32_t status = open(path.data(), path.size(), &given, &component_, &error);
     opened = Failure(status, error);
   }
   Component(const Component &) = delete;

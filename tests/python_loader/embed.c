@@ -8,7 +8,8 @@
  *   shutdown   the same, then tesseract_shutdown(1.0); prints its status
  *   second     opens the source again, with the argument as options
  *   fork       the same as json, then apply in a forked child; prints the child's status
- *   signal     opens and calls between installing a handler of SIGINT and raising it
+ *   signal     opens and calls between installing a handler of SIGINT and raising it; tells which
+ *              signals are handled otherwise than before
  *   listing    opens for a listing
  *   local      first loads the libpython in the argument privately; then call
  *   started    the same, and starts Python in it; opens, calls and closes holding the GIL
@@ -139,6 +140,39 @@ static void on_interrupt(int number) {
   interrupted = 1;
 }
 
+enum { SIGNALS = 32 };
+typedef void (*handler)(int);
+
+static void read_handlers(handler handlers[SIGNALS]) {
+  struct sigaction action;
+  int i;
+  for (i = 1; i < SIGNALS; i++) {
+    if (sigaction(i, NULL, &action)) action.sa_handler = SIG_DFL;
+    handlers[i] = action.sa_handler;
+  }
+}
+
+/* Installs a handler, opens, calls, raises. */
+static int call_between_signals(const char *source, const char *options) {
+  tesseract_component *component = NULL;
+  tesseract_error *error = NULL;
+  handler before[SIGNALS], after[SIGNALS];
+  int32_t status;
+  int i, failed;
+  signal(SIGINT, on_interrupt);
+  read_handlers(before);
+  status = open_source(source, options, 0, &component, &error);
+  if (status) return report(status, error);
+  failed = apply_and_vjp(component);
+  read_handlers(after);
+  for (i = 1; i < SIGNALS; i++)
+    if (before[i] != after[i]) printf("signal %d changed\n", i);
+  raise(SIGINT);
+  printf("handled %d\n", (int)interrupted);
+  tesseract_close(component);
+  return failed;
+}
+
 int main(int argc, char **argv) {
   const char *verb, *source, *options, *argument;
   tesseract_component *component = NULL, *second = NULL;
@@ -151,15 +185,14 @@ int main(int argc, char **argv) {
   options = argc > 3 ? argv[3] : "{}";
   argument = argc > 4 ? argv[4] : "{}";
 
-  if (!strcmp(verb, "signal")) signal(SIGINT, on_interrupt);
+  if (!strcmp(verb, "signal")) return call_between_signals(source, options);
   if (!strcmp(verb, "local") && load_python(argument, 0)) return 2;
   if (!strcmp(verb, "started") && load_python(argument, 1)) return 2;
   status = open_source(source, options, !strcmp(verb, "listing") ? TESSERACT_OPEN_LISTING : 0,
                        &component, &error);
   if (status) return report(status, error);
 
-  if (!strcmp(verb, "call") || !strcmp(verb, "signal") || !strcmp(verb, "local") ||
-      !strcmp(verb, "started"))
+  if (!strcmp(verb, "call") || !strcmp(verb, "local") || !strcmp(verb, "started"))
     failed = apply_and_vjp(component);
   if (!strcmp(verb, "json") || !strcmp(verb, "leave") || !strcmp(verb, "shutdown"))
     failed = apply_json(component, argument);
@@ -170,10 +203,6 @@ int main(int argc, char **argv) {
     status = open_source(source, argument, 0, &second, &error);
     if (status) failed = report(status, error);
     tesseract_close(second);
-  }
-  if (!strcmp(verb, "signal")) {
-    raise(SIGINT);
-    printf("handled %d\n", (int)interrupted);
   }
   tesseract_close(component);
   return failed;

@@ -59,6 +59,24 @@ TEST(Environments, PathComesLast) {
   EXPECT_THAT(run.output, HasSubstr(prefix_text(environment)));
 }
 
+// As a wheel installs it, all in one package; nothing else says where Python is.
+TEST(Environments, TheOneThatHoldsTheLoaderIsFound) {
+  namespace fs = std::filesystem;
+  const Environment environment(true);
+  const fs::path package = environment.packages / "tesseract_host";
+  const fs::path libraries = package / "lib" / "tesseract_host";
+  const fs::path built = fs::path(std::getenv("BOOTSTRAP")).parent_path();
+  fs::copy(std::getenv("PACKAGE"), package, fs::copy_options::recursive);
+  fs::create_directories(libraries);
+  for (const auto &entry : fs::directory_iterator(built)) {
+    if (entry.path().extension() == ".so") fs::copy(entry.path(), libraries);
+  }
+  Variables variables = with("PATH", "/usr/bin:/bin");
+  variables["TESSERACT_HOST_LOADER_PATH"] = libraries.string();
+  const Outcome run = where(variables);
+  EXPECT_THAT(run.output, HasSubstr(prefix_text(environment)));
+}
+
 TEST(Environments, TheFolderOfTheProgramIsNotSearchedForModules) {
   const Outcome run = embed({"json", module_path("environment")});
   EXPECT_THAT(run.output, testing::Not(HasSubstr("\"\"")));

@@ -70,6 +70,21 @@ TEST(Opening, NamesAMissingFile) {
   EXPECT_THAT(failure.message, HasSubstr("nowhere.py"));
 }
 
+TEST(Opening, TakesAFileOfAnyNameWhenToldItIsAModule) {
+  const std::string file = testing::TempDir() + "a model, version 2.txt";
+  std::ofstream(file) << std::ifstream(module_path("scale/tesseract_api.py")).rdbuf();
+  const Component component(file, "{}", tesseract_from_tesseract_api);
+  std::remove(file.c_str());
+  ASSERT_EQ(component.opened.status, TESSERACT_OK) << component.opened.message;
+  EXPECT_EQ(Application(component, {{1.0, 3.0}}).output(), (std::vector<double>{2.0, 18.0}));
+}
+
+TEST(Opening, NamesAFolderWithoutAModule) {
+  const Component component("broken", "{}", tesseract_from_tesseract_api);
+  EXPECT_EQ(component.opened.status, TESSERACT_ERROR_NOT_FOUND);
+  EXPECT_THAT(component.opened.message, HasSubstr("tesseract_api.py"));
+}
+
 TEST(Opening, RefusesUnknownOptions) {
   const Component component("scale", R"({"colour": "green"})");
   EXPECT_EQ(component.opened.status, TESSERACT_ERROR_INVALID_ARGUMENT);

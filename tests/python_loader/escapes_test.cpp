@@ -100,6 +100,19 @@ TEST(Views, AreCopiedOnceAModuleIsKnownToKeepThem) {
   EXPECT_EQ(component.statistics().owned_copies, 4u);
 }
 
+TEST(Views, ThatJaxHoldsForAWhileAreNotKept) {
+  const Component component("jitted");
+  if (component.opened.message.find("No module named 'jax'") != std::string::npos) {
+    GTEST_SKIP() << "jax is not installed";
+  }
+  ASSERT_EQ(component.opened.status, TESSERACT_OK) << component.opened.message;
+  for (const size_t length : {3u, 3u, 3u, 64u, 64u, 5000u, 5000u}) {
+    const Application application(component, {std::vector<double>(length, 3.0), "{}"});
+    EXPECT_EQ(application.output(), std::vector<double>(length, 18.0));
+  }
+  EXPECT_EQ(component.statistics().owned_copies, 1u);
+}
+
 // Memory that counts its owners.
 struct Owned {
   double data[4] = {5, 6, 7, 8};

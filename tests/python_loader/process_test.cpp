@@ -51,10 +51,11 @@ TEST(Shutdown, IsBoundedAndNamesThreadsThatDoNotEnd) {
   EXPECT_THAT(run.output, HasSubstr("endless"));
 }
 
-TEST(Process, KeepsItsSignalHandler) {
+TEST(Process, KeepsItsSignalHandlers) {
   const Outcome run = embed({"signal", module_path("scale")});
   EXPECT_EQ(run.code, 0) << run.output;
   EXPECT_THAT(run.output, HasSubstr("handled 1\n"));
+  EXPECT_THAT(run.output, Not(HasSubstr("changed")));
   EXPECT_THAT(run.output, Not(HasSubstr("KeyboardInterrupt")));
 }
 

@@ -94,11 +94,13 @@ struct Folder {
 
 // A virtual environment of the tested interpreter, with or without its packages.
 struct Environment : Folder {
+  std::filesystem::path packages;  // its site-packages
+
   explicit Environment(bool with_packages) {
     namespace fs = std::filesystem;
     const fs::path base = ask_python("os.path.realpath(sys.executable)");
     const std::string minor = ask_python("'python%d.%d' % sys.version_info[:2]");
-    const fs::path packages = path / "lib" / minor / "site-packages";
+    packages = path / "lib" / minor / "site-packages";
     fs::create_directories(packages);
     fs::create_directories(path / "bin");
     fs::create_symlink(base, path / "bin" / "python3");

@@ -82,6 +82,7 @@ contains
     real(dp), pointer :: conductivity_wanted(:, :), source_wanted(:, :)
     real(dp), allocatable :: read_seed(:, :), end_seed(:, :)
     real(dp), allocatable :: by_conductivity(:, :), by_source(:, :)
+    logical :: enough_memory
     call get_problem(frame, problem, status)
     call tesseract_seed(frame, READINGS, read_given, status, reversed=.true.)
     call tesseract_seed(frame, TEMPERATURE, end_given, status, reversed=.true.)
@@ -94,7 +95,12 @@ contains
     if (associated(read_given)) read_seed = read_given
     end_seed = 0
     if (associated(end_given)) end_seed = end_given
-    call heat_adjoint(problem, read_seed, end_seed, by_conductivity, by_source)
+    call heat_adjoint(problem, read_seed, end_seed, by_conductivity, by_source, enough_memory)
+    if (.not. enough_memory) then
+      status = tesseract_fail(frame, TESSERACT_ERROR_OUT_OF_MEMORY, 'steps', &
+        'not enough memory for the adjoint of so many')
+      return
+    end if
     if (associated(conductivity_wanted)) conductivity_wanted = by_conductivity
     if (associated(source_wanted)) source_wanted = by_source
   end function

@@ -66,6 +66,13 @@ module heat_solver
     real(dp), allocatable :: source_x(:, :), source_y(:, :) ! dt / 4 q
   end type
 
+  ! What the adjoint needs of the simulation; steps are cut into segments.
+  type :: heat_tape
+    integer :: length = 0, segments = 0
+    real(dp), allocatable :: starts(:, :, :)            ! the state before each segment
+    real(dp), allocatable :: w_x(:, :, :), w_y(:, :, :) ! of one segment's steps
+  end type
+
   ! Gradients as they grow over the steps: by the faces, and by q as each axis sees it.
   type :: heat_gradient
     real(dp), allocatable :: face_x(:, :), face_y(:, :)
@@ -97,51 +104,67 @@ contains
   end subroutine
 
   ! Gradients by conductivity and source of  sum(readings * readings_seed)
-  ! + sum(temperature * temperature_seed).
+  ! + sum(temperature * temperature_seed); undefined when there is not enough memory.
   subroutine heat_adjoint(problem, readings_seed, temperature_seed, conductivity_gradient, &
-      source_gradient)
+      source_gradient, enough_memory)
     type(heat_problem), intent(in) :: problem
     real(dp), intent(in), contiguous :: readings_seed(:, :), temperature_seed(:, :)
     real(dp), intent(out), contiguous :: conductivity_gradient(:, :), source_gradient(:, :)
+    logical, intent(out) :: enough_memory
     type(heat_stepper) :: stepper
     type(heat_gradient) :: gradient
-    real(dp), allocatable :: starts(:, :, :)                  ! the state before each segment
-    real(dp), allocatable :: tape_x(:, :, :), tape_y(:, :, :) ! w of one segment's sweeps
+    type(heat_tape) :: tape
     real(dp), allocatable :: state(:, :), adjoint(:, :)
-    integer :: length, segments, segment, first, step, slot
+    integer :: segment, first, last, step
 
     call prepare(problem, stepper)
-    length = ceiling(sqrt(real(stepper%steps, dp)))
-    segments = (stepper%steps + length - 1) / length
+    call allocate_tape(stepper, tape, enough_memory)
+    if (.not. enough_memory) return
     associate (nx => stepper%nx, ny => stepper%ny)
-      allocate (starts(nx, ny, segments), tape_x(ny, nx, length), tape_y(nx, ny, length))
       allocate (gradient%face_x(ny, 0:nx), gradient%face_y(nx, 0:ny), source=0.0_dp)
       allocate (gradient%source_x(ny, nx), gradient%source_y(nx, ny), source=0.0_dp)
       allocate (state(nx, ny), source=0.0_dp)
     end associate
 
-    do step = 1, (segments - 1) * length
-      if (mod(step - 1, length) == 0) starts(:, :, (step - 1) / length + 1) = state
-      call advance(stepper, step, state, stepper%w_x, stepper%w_y)
+    do segment = 1, tape%segments
+      tape%starts(:, :, segment) = state
+      if (segment == tape%segments) exit
+      do step = (segment - 1) * tape%length + 1, segment * tape%length
+        call advance(stepper, step, state, stepper%w_x, stepper%w_y)
+      end do
     end do
-    starts(:, :, segments) = state
 
     adjoint = temperature_seed
-    do segment = segments, 1, -1
-      first = (segment - 1) * length
-      state = starts(:, :, segment)
-      do step = first + 1, min(first + length, stepper%steps)
-        slot = step - first
-        call advance(stepper, step, state, tape_x(:, :, slot), tape_y(:, :, slot))
+    do segment = tape%segments, 1, -1
+      first = (segment - 1) * tape%length
+      last = min(first + tape%length, stepper%steps)
+      state = tape%starts(:, :, segment)
+      do step = first + 1, last
+        call advance(stepper, step, state, tape%w_x(:, :, step - first), &
+          tape%w_y(:, :, step - first))
       end do
-      do step = min(first + length, stepper%steps), first + 1, -1
-        slot = step - first
+      do step = last, first + 1, -1
         call read_sensors_transposed(stepper, step, readings_seed, adjoint)
-        call retreat(stepper, step, adjoint, tape_x(:, :, slot), tape_y(:, :, slot), gradient)
+        call retreat(stepper, step, adjoint, tape%w_x(:, :, step - first), &
+          tape%w_y(:, :, step - first), gradient)
       end do
     end do
     source_gradient = 0.5_dp * stepper%dt * (gradient%source_y + transpose(gradient%source_x))
     conductivity_gradient = gradient_by_cells(problem%conductivity, stepper, gradient)
+  end subroutine
+
+  subroutine allocate_tape(stepper, tape, enough_memory)
+    type(heat_stepper), intent(in) :: stepper
+    type(heat_tape), intent(out) :: tape
+    logical, intent(out) :: enough_memory
+    integer :: failure
+    tape%length = ceiling(sqrt(real(stepper%steps, dp)))
+    tape%segments = (stepper%steps + tape%length - 1) / tape%length
+    associate (nx => stepper%nx, ny => stepper%ny)
+      allocate (tape%starts(nx, ny, tape%segments), tape%w_x(ny, nx, tape%length), &
+        tape%w_y(nx, ny, tape%length), stat=failure)
+    end associate
+    enough_memory = failure == 0
   end subroutine
 
   ! ---- Steps

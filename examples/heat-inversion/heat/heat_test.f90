@@ -59,6 +59,7 @@ contains
     real(dp) :: dk(nx, ny), dq(nx, ny), gradient_k(nx, ny), gradient_q(nx, ny)
     real(dp) :: readings_seed(3, 4), temperature_seed(nx, ny), by_adjoint, by_differences
     real(dp), parameter :: h = 1e-4_dp
+    logical :: enough_memory
     call random_init(.true., .true.)
     call random_number(k0)
     call random_number(q0)
@@ -72,7 +73,9 @@ contains
     k = k0
     q = q0
     problem = heat_problem(k, q, sensors, times, 0.05_dp, steps)
-    call heat_adjoint(problem, readings_seed, temperature_seed, gradient_k, gradient_q)
+    call heat_adjoint(problem, readings_seed, temperature_seed, gradient_k, gradient_q, &
+      enough_memory)
+    if (.not. enough_memory) error stop 'not enough memory'
 
     by_adjoint = sum(gradient_k * dk)
     k = k0 + h * dk

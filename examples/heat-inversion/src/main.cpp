@@ -98,7 +98,6 @@ Minimum search(const ScaledMisfit &misfit, const Vector &start, const LbfgsOptio
     std::printf("  %9d %12.6g %12.3e %10.3g %7d %8d %8.1f\n", iteration.number, iteration.value,
                 iteration.gradient_norm, iteration.step, iteration.trials, iteration.outside,
                 time.count());
-    std::fflush(stdout);
   };
   return minimise_lbfgs(misfit.objective(), start, options, report);
 }
@@ -191,6 +190,7 @@ int main(int argc, char **argv) {
       ->check(CLI::NonNegativeNumber);
   app.add_option("--output-dir", options.output, "folder for the picture and convergence.csv");
   CLI11_PARSE(app, argc, argv);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   try {
     return estimate(options) ? 0 : 1;
   } catch (const tesseract::Error &error) {

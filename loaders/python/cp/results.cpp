@@ -9,6 +9,12 @@
 namespace tesseract::python {
 namespace {
 
+// An output: one of the frame's, by position, or one that is added, by path.
+struct Output {
+  uint64_t position;
+  const std::string *added;
+};
+
 // The leaf of an output position, for messages.
 std::string path_of(const tesseract_frame *frame, uint64_t position) {
   const tesseract_signature *signature = frame->signature;
@@ -25,68 +31,58 @@ std::string path_of(const tesseract_frame *frame, uint64_t position) {
   return {path.data, path.length};
 }
 
-// The list and the JSON text, checked.
-PyObject *list_of(PyObject *answer, const tesseract_frame *frame) {
-  if (!PyTuple_Check(answer) || PyTuple_GET_SIZE(answer) != 2 ||
-      !PyList_Check(PyTuple_GET_ITEM(answer, 0)) || !PyUnicode_Check(PyTuple_GET_ITEM(answer, 1))) {
-    throw CallFailure{TESSERACT_ERROR_INTERNAL, "", "a plan must return (list, JSON text)"};
-  }
-  PyObject *list = PyTuple_GET_ITEM(answer, 0);
-  if (static_cast<uint64_t>(PyList_GET_SIZE(list)) != frame->n_outputs) {
-    throw CallFailure{TESSERACT_ERROR_INTERNAL, "",
-                      "a plan returned " + std::to_string(PyList_GET_SIZE(list)) + " results for " +
-                          std::to_string(frame->n_outputs) + " outputs"};
-  }
-  return list;
+std::string path_of(const tesseract_frame *frame, const Output &output) {
+  return output.added ? *output.added : path_of(frame, output.position);
 }
 
-void write_json(PyObject *answer, tesseract_frame *frame) {
-  const std::string text = text_of(PyTuple_GET_ITEM(answer, 1));
-  if (text.empty() || text == "{}") return;
-  const int32_t status = frame->host->output_json(frame, text.data(), text.size());
+DLTensor *allocate(tesseract_frame *frame, const Output &output, DLDataType dtype, int ndim,
+                   const int64_t *shape) {
+  DLTensor *tensor = nullptr;
+  const tesseract_host_table *host = frame->host;
+  const int32_t status =
+      output.added ? host->add_output(frame, output.added->data(), output.added->size(), &dtype,
+                                      ndim, shape, &tensor)
+                   : host->allocate_output(frame, output.position, &dtype, ndim, shape, &tensor);
   if (status != TESSERACT_OK) throw HostFailure{status};
+  return tensor;
 }
 
-void write_array(PyObject *value, tesseract_frame *frame, uint64_t position) {
+void write_array(PyObject *value, tesseract_frame *frame, const Output &output) {
   const Ref array = own(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
   auto *source = reinterpret_cast<PyArrayObject *>(array.get());
   DLDataType dtype{};
   if (!dtype_of(PyArray_DESCR(source), dtype)) {
     const Ref name = own(PyObject_Str(reinterpret_cast<PyObject *>(PyArray_DESCR(source))));
-    throw CallFailure{TESSERACT_ERROR_SCHEMA, path_of(frame, position),
+    throw CallFailure{TESSERACT_ERROR_SCHEMA, path_of(frame, output),
                       "the component returned an array of dtype " + text_of(name.get())};
   }
-  DLTensor *tensor = nullptr;
-  const int32_t status = frame->host->allocate_output(
-      frame, position, &dtype, PyArray_NDIM(source),
-      reinterpret_cast<const int64_t *>(PyArray_DIMS(source)), &tensor);
-  if (status != TESSERACT_OK) throw HostFailure{status};
+  const DLTensor &tensor = *allocate(frame, output, dtype, PyArray_NDIM(source),
+                                     reinterpret_cast<const int64_t *>(PyArray_DIMS(source)));
   const auto bytes = static_cast<size_t>(PyArray_NBYTES(source));
   if (bytes == 0) return;
-  if (is_compact(*tensor) && PyArray_IS_C_CONTIGUOUS(source) && PyArray_ISNOTSWAPPED(source)) {
-    std::memcpy(static_cast<char *>(tensor->data) + tensor->byte_offset, PyArray_DATA(source),
-                bytes);
+  if (is_compact(tensor) && PyArray_IS_C_CONTIGUOUS(source) && PyArray_ISNOTSWAPPED(source)) {
+    std::memcpy(static_cast<char *>(tensor.data) + tensor.byte_offset, PyArray_DATA(source), bytes);
     return;
   }
-  const Ref target = destination(*tensor, path_of(frame, position));
+  const Ref target = destination(tensor, path_of(frame, output));
   check(PyArray_CopyInto(reinterpret_cast<PyArrayObject *>(target.get()), source));
 }
 
-void write_shape(PyObject *value, tesseract_frame *frame, uint64_t position) {
+void write_shape(PyObject *value, tesseract_frame *frame, const Output &output) {
   PyObject *lengths = nullptr, *name = nullptr;
   if (!PyTuple_Check(value) || !PyArg_ParseTuple(value, "O!U", &PyTuple_Type, &lengths, &name)) {
     PyErr_Clear();
-    throw CallFailure{TESSERACT_ERROR_INTERNAL, path_of(frame, position),
+    throw CallFailure{TESSERACT_ERROR_INTERNAL, path_of(frame, output),
                       "a plan must return (shape, dtype name)"};
   }
   DLDataType dtype{};
   if (!dtype_named(text_of(name), dtype)) {
-    throw CallFailure{TESSERACT_ERROR_SCHEMA, path_of(frame, position),
+    throw CallFailure{TESSERACT_ERROR_SCHEMA, path_of(frame, output),
                       "the component returned the unknown dtype " + text_of(name)};
   }
   const Py_ssize_t rank = PyTuple_GET_SIZE(lengths);
   if (rank > NPY_MAXDIMS) {
-    throw CallFailure{TESSERACT_ERROR_SCHEMA, path_of(frame, position),
+    throw CallFailure{TESSERACT_ERROR_SCHEMA, path_of(frame, output),
                       "the component returned a shape of rank " + std::to_string(rank)};
   }
   int64_t shape[NPY_MAXDIMS];
@@ -95,22 +91,65 @@ void write_shape(PyObject *value, tesseract_frame *frame, uint64_t position) {
     shape[i] = length == Py_None ? -1 : PyLong_AsLongLong(length);
     if (shape[i] == -1 && PyErr_Occurred()) throw PythonError{};
   }
-  DLTensor *tensor = nullptr;
-  const int32_t status = frame->host->allocate_output(frame, position, &dtype,
-                                                      static_cast<int32_t>(rank), shape, &tensor);
+  allocate(frame, output, dtype, static_cast<int>(rank), shape);
+}
+
+[[noreturn]] void refuse_answer(const std::string &problem) {
+  throw CallFailure{TESSERACT_ERROR_INTERNAL, "", "a plan returned " + problem};
+}
+
+void write_json(PyObject *value, tesseract_frame *frame) {
+  const std::string text = text_of(value);
+  if (text.empty() || text == "{}") return;
+  const int32_t status = frame->host->output_json(frame, text.data(), text.size());
   if (status != TESSERACT_OK) throw HostFailure{status};
+}
+
+// Reading a value may run code of the module's, which may have kept the list: each item is owned
+// while it is read.
+Ref item(PyObject *list, Py_ssize_t i) {
+  return own(Py_XNewRef(PyList_GetItem(list, i)));
+}
+
+template <typename Write>
+void write_named(PyObject *list, tesseract_frame *frame, Write write) {
+  if (static_cast<uint64_t>(PyList_GET_SIZE(list)) != frame->n_outputs) {
+    refuse_answer(std::to_string(PyList_GET_SIZE(list)) + " results for " +
+                  std::to_string(frame->n_outputs) + " outputs");
+  }
+  for (uint64_t i = 0; i < frame->n_outputs; i++) {
+    if (!frame->outputs[i]) continue;
+    const Ref value = item(list, static_cast<Py_ssize_t>(i));
+    if (value.get() != Py_None) write(value.get(), frame, Output{i, nullptr});
+  }
+}
+
+template <typename Write>
+void write_added(PyObject *list, tesseract_frame *frame, Write write) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+    const Ref pair = item(list, i);
+    PyObject *name = nullptr, *value = nullptr;
+    if (!PyTuple_Check(pair.get()) || !PyArg_ParseTuple(pair.get(), "UO", &name, &value)) {
+      PyErr_Clear();
+      refuse_answer("no pair of path and value");
+    }
+    const std::string path = text_of(name);
+    if (value != Py_None) write(value, frame, Output{0, &path});
+  }
 }
 
 template <typename Write>
 void write_all(PyObject *answer, tesseract_frame *frame, Write write) {
-  PyObject *list = list_of(answer, frame);
-  for (uint64_t i = 0; i < frame->n_outputs; i++) {
-    if (!frame->outputs[i]) continue;
-    // Reading a value may run code of the module's, which may have kept the list.
-    const Ref value = own(Py_XNewRef(PyList_GetItem(list, static_cast<Py_ssize_t>(i))));
-    write(value.get(), frame, i);
+  PyObject *named = nullptr, *json = nullptr, *added = nullptr;
+  if (!PyTuple_Check(answer) ||
+      !PyArg_ParseTuple(answer, "O!U|O!", &PyList_Type, &named, &json, &PyList_Type, &added)) {
+    PyErr_Clear();
+    refuse_answer(std::string("neither (list, text) nor (list, text, list) but ") +
+                  Py_TYPE(answer)->tp_name);
   }
-  write_json(answer, frame);
+  write_named(named, frame, write);
+  if (added && (frame->flags & TESSERACT_FRAME_ALL)) write_added(added, frame, write);
+  write_json(json, frame);
 }
 
 }  // namespace

@@ -7,12 +7,14 @@
 
 namespace tesseract::python {
 
-// Writes the pair (list of arrays or scalars by output position, JSON text) into the frame's
-// outputs.  Throws CallFailure, HostFailure or PythonError.
+// Writes (list of arrays or scalars by output position, JSON text[, list of (path, array)]) into
+// the frame's outputs.  The third list has the outputs that no signature can name; it is used where
+// the caller asked for everything.  None stands for an output that there is not.  Throws
+// CallFailure, HostFailure or PythonError.
 void write_results(PyObject *answer, tesseract_frame *frame);
 
-// The same for an abstract evaluation: (list of (shape, dtype name), JSON text).  An entry None of
-// a shape, or -1, is a length not known yet.
+// The same for an abstract evaluation: (shape, dtype name) in place of arrays.  An entry None of a
+// shape, or -1, is a length not known yet.
 void write_shapes(PyObject *answer, tesseract_frame *frame);
 
 }  // namespace tesseract::python

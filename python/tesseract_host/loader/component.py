@@ -188,7 +188,8 @@ def _given_settings(file: Path, options: dict[str, Any]) -> dict[str, Any]:
     given.update(options.get("runtime_config") or {})
     for name in ("input_path", "output_path", "output_format", "gpu_transport"):
         if options.get(name) is not None:
-            given[name] = options[name]
+            value = options[name]
+            given[name] = os.fspath(value) if isinstance(value, os.PathLike) else value
     return given
 
 

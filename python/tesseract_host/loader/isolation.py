@@ -281,7 +281,7 @@ class PluginFinder(importlib.abc.MetaPathFinder):
         if known is not None:
             return known
         try:
-            folder = decode_folder(package.partition("_")[2])
+            folder = decode_folder(package.rpartition(".")[2].partition("_")[2])
         except ValueError:
             return None
         if not folder.is_dir():

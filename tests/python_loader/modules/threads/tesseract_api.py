@@ -1,6 +1,7 @@
 """Counts its calls by thread, and computes with numbers that a host may have disturbed."""
 
 import threading
+import time
 
 import numpy as np
 from pydantic import BaseModel
@@ -9,6 +10,7 @@ from tesseract_core.runtime import Array, Float64
 
 class InputSchema(BaseModel):
     x: Array[(None,), Float64]
+    pause: float = 0.0
 
 
 class OutputSchema(BaseModel):
@@ -22,6 +24,7 @@ state = threading.local()
 
 def apply(inputs: InputSchema) -> OutputSchema:
     state.calls = getattr(state, "calls", 0) + 1
+    time.sleep(inputs.pause)  # lets other threads of Python run
     warnings = []
     with np.errstate(all="call", under="ignore", call=lambda *what: warnings.append(what)):
         y = inputs.x * np.float64(0.5)

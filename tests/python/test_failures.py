@@ -1,0 +1,189 @@
+"""Module contract §9: what callers see when something fails, and its status in the C interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import support
+
+MODULE = """
+class Custom(Exception): pass
+class InputSchema(BaseModel):
+    x: Differentiable[Float64] = 0.0
+    code: str = "0"
+class OutputSchema(BaseModel):
+    y: Differentiable[Float64] = 0.0
+def helper(code):
+    exec(code, globals())
+def apply(inputs):
+    helper(inputs.code)
+    return {}
+"""
+
+OK, SCHEMA, UNSUPPORTED, NOT_FOUND, DOMAIN, COMPONENT, MEMORY, CANCELLED = 0, 2, 4, 5, 6, 7, 8, 9
+
+
+def run(opened: Any, code: str) -> Any:
+    return opened.call("apply", {"inputs": {"code": code}})
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("raise ValueError('too wet')", ("ValueError", "too wet")),
+        ("raise Custom('mine')", ("Custom", "mine")),
+        ("1 / 0", ("ZeroDivisionError",)),
+        ("assert False, 'never'", ("AssertionError", "never")),
+        ("InputSchema(x='a')", ("ValidationError",)),
+        ("raise NotImplementedError('later')", ("NotImplementedError", "later")),
+    ],
+)
+def test_exceptions_of_the_module(opened: Any, code: str, words: tuple[str, ...]) -> None:
+    with pytest.raises(RuntimeError) as caught:
+        run(opened(MODULE), code)
+    error, text = caught.value, str(caught.value)
+    assert all(word in text for word in words)
+    assert "Traceback (most recent call last)" in text
+    assert "tesseract_api.py" in text and "in helper" in text
+    assert "Error running Tesseract API apply: " in text
+    assert error.__cause__ is None
+    assert error.__suppress_context__
+    assert not isinstance(error, NotImplementedError | ValueError)
+    assert run(opened(MODULE), "0")  # still usable
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
+def test_exits_pass_through(opened: Any, error: type[BaseException]) -> None:
+    with pytest.raises(error):
+        run(opened(MODULE), f"raise {error.__name__}")
+    assert run(opened(MODULE), "0")
+
+
+def test_warnings_do_not_fail(opened: Any) -> None:
+    with pytest.warns(UserWarning, match="careful"):
+        run(opened(MODULE), "import warnings; warnings.warn('careful')")
+
+
+@pytest.mark.parametrize("endpoint", ["jacobian", "jvp", "vjp"])
+def test_missing_endpoints(opened: Any, endpoint: str) -> None:
+    short = {"jacobian": "jac"}.get(endpoint, endpoint)
+    payload: dict[str, Any] = {"inputs": {}, f"{short}_inputs": ["x"], f"{short}_outputs": ["y"]}
+    if endpoint == "jvp":
+        payload["tangent_vector"] = {"x": 1}
+    if endpoint == "vjp":
+        payload["cotangent_vector"] = {"y": 1}
+    with pytest.raises(NotImplementedError):
+        opened(MODULE).call(endpoint, payload)
+
+
+def test_missing_abstract_eval(opened: Any) -> None:
+    with pytest.raises(RuntimeError):
+        opened(MODULE).call("abstract_eval", {"inputs": {}})
+
+
+def classified(component: Any, code: str, head: str = "") -> tuple[int, Any, str, str]:
+    from tesseract_host import loader
+
+    with pytest.raises(Exception) as caught:
+        run(component(head + MODULE), code)
+    return loader.classify(caught.value)
+
+
+OUT = "from tesseract_host.runtime import OutOfDomain, register_out_of_domain\n"
+
+STATUSES = [
+    ("raise ValueError('v')", "", COMPONENT),
+    ("raise NotImplementedError('v')", "", COMPONENT),
+    ("raise FileNotFoundError('v')", "", COMPONENT),
+    ("InputSchema(x='a')", "", COMPONENT),
+    ("raise MemoryError('v')", "", MEMORY),
+    ("raise OutOfDomain('v')", OUT, DOMAIN),
+    ("from tesseract_host.runtime import OutOfDomain; raise OutOfDomain('v')", "", DOMAIN),
+    ("register_out_of_domain(Custom); raise Custom('v')", OUT, DOMAIN),
+    ("raise Custom('v')", OUT, COMPONENT),
+    ("from tesseract_host.runtime import Cancelled; raise Cancelled('v')", "", CANCELLED),
+]
+
+
+@pytest.mark.parametrize(("code", "head", "status"), STATUSES)
+def test_statuses(component: Any, code: str, head: str, status: int) -> None:
+    got, path, message, traceback = classified(component, code, head)
+    assert (got, path) == (status, None)
+    assert "v" in message
+    assert "Traceback" in traceback and "in helper" in traceback
+
+
+def test_an_exception_type_registered_by_one_component_is_its_own(tmp_path: Any) -> None:
+    from tesseract_host import loader
+
+    first = support.Ours().open(support.write(tmp_path / "a", OUT + MODULE))
+    second = support.Ours().open(support.write(tmp_path / "b", OUT + MODULE))
+    run(first, "register_out_of_domain(ArithmeticError)")
+    statuses = []
+    for opened in (first, second):
+        with pytest.raises(RuntimeError) as caught:
+            run(opened, "1 / 0")
+        statuses.append(loader.classify(caught.value)[0])
+    assert statuses == [DOMAIN, COMPONENT]
+
+
+def test_out_of_domain_in_a_validator(component: Any) -> None:
+    from tesseract_host import loader
+
+    source = OUT + support.schema_source("x: Annotated[Float64, AfterValidator(check)]")
+    source = "def check(v):\n    raise OutOfDomain('too large')\n" + source
+    with pytest.raises(ValueError) as caught:
+        component(source).call("apply", {"inputs": {"x": 1}})
+    assert loader.classify(caught.value)[:2] == (DOMAIN, "x")
+
+
+def test_bad_results_name_their_leaf(component: Any) -> None:
+    from tesseract_host import loader
+
+    source = MODULE + (
+        "def jacobian_vector_product(inputs, jvp_inputs, jvp_outputs, tangent_vector):\n"
+        "    return {'y': [1.0]}\n"
+    )
+    plan = component(source).prepare("jvp", ("x",), ("y",), ("x",), "")
+    with pytest.raises(RuntimeError) as caught:
+        plan.run((np.float64(1),), (np.float64(1),))
+    assert loader.classify(caught.value)[:2] == (COMPONENT, "y")
+
+
+def test_opening(tmp_path: Any) -> None:
+    from tesseract_host import loader
+
+    def status(path: Any, **options: Any) -> int:
+        with pytest.raises(Exception) as caught:
+            loader.open(str(path), options)
+        return loader.classify(caught.value)[0]
+
+    assert status(tmp_path / "missing.py") == NOT_FOUND
+    assert status(tmp_path) == COMPONENT
+    assert status(support.write(tmp_path / "c", "raise FileNotFoundError('x')")) == COMPONENT
+    assert status(support.write(tmp_path / "c", MODULE), colour=1) == 1
+
+
+def test_cancelling(component: Any) -> None:
+    from tesseract_host import loader
+    from tesseract_host.runtime import errors
+
+    asked: list[int] = []
+
+    def hook() -> bool:
+        asked.append(1)
+        return len(asked) > 3
+
+    source = MODULE + "from tesseract_host.runtime import check_cancelled\n"
+    opened = component(source)
+    run(opened, "check_cancelled()")
+    errors.set_cancel_hook(hook)
+    try:
+        with pytest.raises(RuntimeError) as caught:
+            run(opened, "while True: check_cancelled()")
+    finally:
+        errors.set_cancel_hook(None)
+    assert loader.classify(caught.value)[0] == CANCELLED
+    assert len(asked) == 4
