@@ -598,7 +598,7 @@ tesseract_call::~tesseract_call() {
 
 int32_t tesseract_prepare(tesseract_component *component, const tesseract_signature *signature,
                           tesseract_call **call, tesseract_error **error) {
-  const host::Place place = component ? component->place() : host::Place{};
+  host::Place place = component ? component->place() : host::Place{};
   return host::guarded(error, place, [&] {
     host::require(component, "component");
     host::require(signature, "signature");
@@ -607,6 +607,7 @@ int32_t tesseract_prepare(tesseract_component *component, const tesseract_signat
     host::require_open(*component);
     const tesseract_signature asked =
         host::read_request(signature, TESSERACT_NO_COPY, "the signature");
+    place.endpoint = host::endpoint_name(asked.endpoint);
     *call = host::prepare_call(component, asked).release();
     return TESSERACT_OK;
   });

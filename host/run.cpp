@@ -349,6 +349,11 @@ const DLTensor *usual(const Position &position, const DLTensor *given, DLTensor 
   const bool pinned = given->device.device_type == kDLCUDAHost;
   const bool odd = given->strides && has_layout(*given, Layout::row_major);
   if (!pinned && !odd && !given->byte_offset) return given;
+  uint64_t address = 0;
+  if (__builtin_add_overflow(reinterpret_cast<uint64_t>(given->data), given->byte_offset,
+                             &address) ||
+      address > INT64_MAX)
+    return given;
   *rewritten = *given;
   if (pinned) rewritten->device = {kDLCPU, 0};
   if (odd) rewritten->strides = nullptr;
