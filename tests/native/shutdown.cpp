@@ -26,8 +26,9 @@ TEST(Shutdown, RefusesDrainsAndLeavesWhatExists) {
   inputs.add("x", x);
   auto call = prepare(square, signature(TESSERACT_ENDPOINT_APPLY, inputs));
   auto result = evaluate(square, inputs), other = evaluate(square, inputs);
-  DLManagedTensorVersioned *taken = nullptr;
-  ASSERT_EQ(tesseract_result_take(other.value.get(), 0, &taken), TESSERACT_OK);
+  DLManagedTensorVersioned *tensor = nullptr;
+  ASSERT_EQ(tesseract_result_take(other.value.get(), 0, &tensor), TESSERACT_OK);
+  Taken taken(tensor);
   auto toy = open("any.toy");
   ASSERT_TRUE(succeeds(toy));
 
@@ -71,7 +72,7 @@ TEST(Shutdown, RefusesDrainsAndLeavesWhatExists) {
   square.reset();
   slow.value.reset();
   toy.value.reset();
-  taken->deleter(taken);
+  taken.reset();
 }
 
 }  // namespace

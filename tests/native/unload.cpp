@@ -63,14 +63,15 @@ TEST_F(Unload, ResultsAndErrorsLiveOn) {
   auto outcome = evaluate(square.value, inputs.add("x", x));
   auto second = evaluate(square.value, inputs);
   const auto failure = evaluate(square.value, wrong.add("x", x).json(R"({"a": -1})"));
-  DLManagedTensorVersioned *taken = nullptr;
-  ASSERT_EQ(tesseract_result_take(second.value.get(), 0, &taken), TESSERACT_OK);
+  DLManagedTensorVersioned *tensor = nullptr;
+  ASSERT_EQ(tesseract_result_take(second.value.get(), 0, &tensor), TESSERACT_OK);
+  const Taken taken(tensor);
   square.value.reset();
   ASSERT_TRUE(succeeds(unload(source)));
   EXPECT_EQ(values_of(outcome), (std::vector<double>{1.0, 4.0}));
   EXPECT_STREQ(tesseract_result_path(outcome.get(), 0, nullptr), "y");
   EXPECT_NE(failure.message().find("a is negative"), std::string::npos);
-  taken->deleter(taken);
+  EXPECT_EQ(values_of(&taken->dl_tensor), (std::vector<double>{1.0, 4.0}));
 }
 
 TEST_F(Unload, WhatIsNotLoaded) {
