@@ -41,7 +41,7 @@ std::optional<Wide> parse_text(const std::string &text) {
   char *end = nullptr;
   const double first = std::strtod(text.c_str(), &end);
   if (end == text.c_str()) return std::nullopt;
-  if (*end == '\0') return Wide{Wide::Kind::real, 0, 0, first};
+  if (*end == '\0' && !std::isfinite(first)) return Wide{Wide::Kind::real, 0, 0, first};
   if (*end == 'j' && end[1] == '\0') return Wide{Wide::Kind::complex, 0, 0, {0, first}};
   if (*end != '+' && *end != '-') return std::nullopt;
   char *last = nullptr;

@@ -68,6 +68,13 @@ struct TensorClass {
 
 class DerivedCall;
 
+// The paths of a call's outputs, which its results outlive the call with.
+struct OutputName {
+  std::string path;  // of a gradient the input's
+  std::string wrt;   // of a Jacobian the input's
+};
+using OutputNames = std::vector<OutputName>;
+
 // A constant input of a component without `prepare`: given in the JSON or a default.
 struct Constant {
   uint32_t index;  // among the component's inputs
@@ -122,7 +129,7 @@ struct tesseract_call {
   std::unique_ptr<host::DerivedCall> derived;
   host::ResolvedSignature resolved;
   std::unique_ptr<host::ResolvedSignature> seen;  // by the component, where dtypes are converted
-  int64_t n_wrt = 0;                              // columns of a Jacobian
+  std::shared_ptr<const host::OutputNames> names;
 
   tesseract_call();
   ~tesseract_call();

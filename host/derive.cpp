@@ -27,6 +27,7 @@ std::string list_endpoints(const tesseract_component &component) {
 
 std::vector<const GivenLeaf *> pointers(const std::vector<GivenLeaf> &leaves) {
   std::vector<const GivenLeaf *> list;
+  list.reserve(leaves.size());
   for (const GivenLeaf &leaf : leaves) list.push_back(&leaf);
   return list;
 }

@@ -69,7 +69,16 @@ class Reader {
   }
 
   [[noreturn]] void wrong(const char *key, const std::string &expected) const {
-    refuse(where_ + ": " + quote(key) + " must be " + expected);
+    const Json *value = find(key);
+    refuse(where_ + ": " + quote(key) + " must be " + expected +
+           (value ? ", it is " + brief(*value) : ""));
+  }
+
+  // A value for a message: its text, cut where it is long.
+  static std::string brief(const Json &value) {
+    constexpr size_t most = 80;
+    const std::string text = dump_json(value);
+    return text.size() > most ? text.substr(0, most) + "…" : text;
   }
 
  private:
@@ -121,9 +130,21 @@ class TableReader {
     });
     if (dynamic && !context_.patterns)
       refuse("leaf " + quote(path) + ": containers need a component with prepare");
-    if (!seen_.insert(format_path(pattern)).second)
-      refuse("leaf " + quote(path) + " stands twice in " + side());
+    check_place(path, format_path(pattern));
     return pattern;
+  }
+
+  // A leaf stands once, and not inside another.
+  void check_place(const std::string &path, const std::string &canonical) {
+    if (!seen_.insert(canonical).second)
+      refuse("leaf " + quote(path) + " stands twice in " + side());
+    for (size_t dot = canonical.find('.'); dot != std::string::npos;
+         dot = canonical.find('.', dot + 1))
+      if (seen_.contains(canonical.substr(0, dot)))
+        refuse("leaf " + quote(path) + " lies inside the leaf " + quote(canonical.substr(0, dot)));
+    const auto inside = seen_.lower_bound(canonical + ".");
+    if (inside != seen_.end() && inside->starts_with(canonical + "."))
+      refuse("leaf " + quote(*inside) + " lies inside the leaf " + quote(path));
   }
 
   void read_value(const Reader &reader, const std::string &path, Path pattern) {
@@ -135,7 +156,7 @@ class TableReader {
     leaf.pattern = std::move(pattern);
     leaf.types = read_types(reader);
     if (const Json *value = reader.find("default")) leaf.default_value = *value;
-    leaf.required = reader.flag("required", inputs_ && !leaf.default_value);
+    leaf.required = reader.flag("required", !leaf.default_value);
     if (const Json *choices = reader.find("enum")) {
       if (!choices->is_array()) reader.wrong("enum", "a list");
       leaf.choices = *choices;
@@ -145,7 +166,7 @@ class TableReader {
       reader.wrong("tensor", "false in a component without prepare");
     Json &completed = table_.completed.back();
     completed["tensor"] = leaf.tensor;
-    if (inputs_) completed["required"] = leaf.required;
+    completed["required"] = leaf.required;
     table_.values.push_back(std::move(leaf));
   }
 

@@ -13,6 +13,10 @@ namespace {
   throw Failure(TESSERACT_ERROR_SCHEMA, "input " + quote(path) + why, path);
 }
 
+[[noreturn]] void fail_output(std::string_view path, const std::string &why) {
+  throw Failure(TESSERACT_ERROR_COMPONENT, "output " + quote(path) + why, path);
+}
+
 // Stands where a value was taken out; no text of a caller parses to it.
 const Json taken = Json::binary({});
 
@@ -82,6 +86,28 @@ bool has_type(const Json &value, const std::string &type) {
   return value.is_null();
 }
 
+// What is wrong with a value of a leaf that is no array, or nothing.
+std::string misfit(const ValueLeaf &leaf, const Json &value) {
+  const bool typed = leaf.types.empty() ||
+                     std::any_of(leaf.types.begin(), leaf.types.end(), [&](const Json &type) {
+                       return has_type(value, type.get_ref<const std::string &>());
+                     });
+  if (!typed) return ": expected " + leaf.types.dump() + ", found " + json_kind(value);
+  if (!leaf.choices.is_null() &&
+      std::find(leaf.choices.begin(), leaf.choices.end(), value) == leaf.choices.end())
+    return ": expected one of " + leaf.choices.dump() + ", found " + dump_json(value);
+  return {};
+}
+
+bool has_patterns(const LeafTable &table) {
+  const auto dynamic = [](const auto &leaf) {
+    return std::any_of(leaf.pattern.begin(), leaf.pattern.end(), [](const Segment &segment) {
+      return segment.kind == Segment::Kind::any_index || segment.kind == Segment::Kind::any_key;
+    });
+  };
+  return std::any_of(table.values.begin(), table.values.end(), dynamic);
+}
+
 class DocumentReader {
  public:
   DocumentReader(Json root, const LeafTable &table, const std::set<uint32_t> &tensors)
@@ -135,7 +161,7 @@ class DocumentReader {
   void read_value(const ValueLeaf &leaf) {
     Json *value = const_cast<Json *>(find(root_, leaf.pattern));
     if (value) {
-      check_value(leaf, *value);
+      if (const std::string why = misfit(leaf, *value); !why.empty()) fail(leaf.path, why);
       put(rest_, leaf.pattern, std::move(*value));
       *value = taken;
     } else if (leaf.default_value) {
@@ -154,22 +180,56 @@ class DocumentReader {
 
 }  // namespace
 
-void check_value(const ValueLeaf &leaf, const Json &value) {
-  const bool typed = leaf.types.empty() ||
-                     std::any_of(leaf.types.begin(), leaf.types.end(), [&](const Json &type) {
-                       return has_type(value, type.get_ref<const std::string &>());
-                     });
-  if (!typed) fail(leaf.path, ": expected " + leaf.types.dump() + ", found " + json_kind(value));
-  if (!leaf.choices.is_null() &&
-      std::find(leaf.choices.begin(), leaf.choices.end(), value) == leaf.choices.end())
-    fail(leaf.path, ": expected one of " + leaf.choices.dump() + ", found " + dump_json(value));
-}
-
 Document read_document(std::string_view text, const LeafTable &table,
                        const std::set<uint32_t> &tensors) {
   Json root = parse_json_object(text, "the inputs' JSON", TESSERACT_ERROR_SCHEMA);
   return DocumentReader(std::move(root), table, tensors).read();
 }
+
+void check_output_document(std::string_view text, const LeafTable &table) {
+  Json root = parse_json_object(text, "the component's output JSON", TESSERACT_ERROR_COMPONENT);
+  // What containers of any size hold is the component's to check.
+  if (has_patterns(table)) return;
+  for (const ValueLeaf &leaf : table.values) {
+    Json *value = const_cast<Json *>(find(root, leaf.pattern));
+    if (!value && leaf.required) fail_output(leaf.path, " is missing in the component's JSON");
+    if (!value) continue;
+    if (const std::string why = misfit(leaf, *value); !why.empty()) fail_output(leaf.path, why);
+    *value = taken;
+  }
+  Path leftover;
+  if (find_leftover(root, leftover))
+    fail_output(format_path(leftover), " is in the component's JSON, but not in its description");
+}
+
+namespace {
+
+// Each list that tensors are elements of has an element for every index up to the last: a tensor,
+// or something in the JSON.
+void check_holes(const Json &root, const std::set<std::string> &tensor_paths) {
+  std::map<std::string, std::set<uint64_t>> lists;
+  for (const std::string &text : tensor_paths) {
+    const Path path = parse_path(text);
+    for (size_t k = 0; k < path.size(); k++)
+      if (path[k].kind == Segment::Kind::index)
+        lists[format_path(Path(path.begin(), path.begin() + static_cast<ptrdiff_t>(k)))].insert(
+            path[k].index);
+  }
+  for (const auto &[text, indices] : lists) {
+    const Json *list = find(root, parse_path(text));
+    uint64_t next = list && list->is_array() ? list->size() : 0;
+    for (const uint64_t index : indices) {
+      if (index > next) {
+        const std::string hole = text + ".[" + std::to_string(next) + "]";
+        fail(hole,
+             " is missing, but " + quote(text + ".[" + std::to_string(index) + "]") + " is given");
+      }
+      next = std::max(next, index + 1);
+    }
+  }
+}
+
+}  // namespace
 
 std::string check_document(std::string_view text, const std::set<std::string> &tensor_paths) {
   const Json root = parse_json_object(text, "the inputs' JSON", TESSERACT_ERROR_SCHEMA);
@@ -180,6 +240,7 @@ std::string check_document(std::string_view text, const std::set<std::string> &t
     if (value->is_null() && path.back().kind == Segment::Kind::index) continue;
     fail(text_path, " is given both as a tensor and in the JSON");
   }
+  check_holes(root, tensor_paths);
   return text.empty() ? "{}" : std::string(text);
 }
 

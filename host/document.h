@@ -23,7 +23,7 @@ Document read_document(std::string_view text, const LeafTable &table,
 // here and as a tensor.  Returns the text, "{}" for an empty one.
 std::string check_document(std::string_view text, const std::set<std::string> &tensor_paths);
 
-// Checks one value against its leaf; throws Failure (schema).
-void check_value(const ValueLeaf &leaf, const Json &value);
+// For what a component gives: checks it against the table of outputs; throws Failure (component).
+void check_output_document(std::string_view text, const LeafTable &table);
 
 }  // namespace host

@@ -26,7 +26,7 @@ class GeneralRun final : public OutputSink {
   void run(const ThreadSlot &slot) {
     if (abstract_ && !request_.result)
       throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT, "abstract_eval needs a result");
-    if (request_.result) result_ = std::make_unique<tesseract_result>(&call_);
+    if (request_.result) result_ = std::make_unique<tesseract_result>(call_);
     for (uint32_t i = 0; i < call_.n_in; i++) examine_input(i);
     for (uint32_t i = 0; i < call_.n_out; i++) examine_output(i);
     if (!call_.overlap_allowed) check_overlap();
@@ -129,6 +129,7 @@ class GeneralRun final : public OutputSink {
   // Why the component can't take the tensor as it lies, or null.
   static const char *unfit(const Position &position, const DLTensor &tensor) {
     if (!has_layout(tensor, position.layout)) {
+      if (position.layout == Layout::any) return "its strides run backwards or over each other";
       return position.layout == Layout::column_major ? "it is not compact column-major"
                                                      : "it is not compact row-major";
     }
@@ -153,11 +154,11 @@ class GeneralRun final : public OutputSink {
     tensor.byte_offset = 0;
     if (position.layout == Layout::row_major && !given.strides) return;
     view.strides.resize(static_cast<size_t>(given.ndim));
-    if (position.layout == Layout::any && given.strides)
+    const bool any = position.layout == Layout::any || position.layout == Layout::unchecked;
+    if (any && given.strides)
       std::copy_n(given.strides, given.ndim, view.strides.begin());
     else
-      compact_strides(given.ndim, given.shape,
-                      position.layout == Layout::any ? Layout::row_major : position.layout,
+      compact_strides(given.ndim, given.shape, any ? Layout::row_major : position.layout,
                       view.strides.data());
     tensor.strides = given.ndim ? view.strides.data() : nullptr;
   }
@@ -192,8 +193,10 @@ class GeneralRun final : public OutputSink {
     }
     check_memory(position, *given, &view.range);
     check_lengths(position, *given, true);
-    const char *reason =
-        position.converts() ? "its dtype must be converted" : unfit(position, *given);
+    const std::string conversion = "its dtype must be converted from " +
+                                   dtype_name(position.given) + " to " +
+                                   dtype_name(position.declared);
+    const char *reason = position.converts() ? conversion.c_str() : unfit(position, *given);
     if (!reason) return show(position, *given, view);
     forbid_copy(position, reason);
     replace(position, *given, view);

@@ -2,7 +2,9 @@
 
 #include <array>
 #include <limits>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "error.h"
 #include "text.h"
@@ -81,8 +83,19 @@ std::string quote_words(std::string_view text, std::string_view what, int32_t st
 Json parse_json(std::string_view text, std::string_view what, int32_t status) {
   if (text.find('\0') != std::string_view::npos) broken(what, status, "it holds a NUL character");
   const std::string quoted_text = quote_words(text, what, status);
+  std::vector<std::set<std::string>> keys;  // of the objects that are open
+  const auto watch = [&](int, Json::parse_event_t event, Json &parsed) {
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key &&
+        !keys.back().insert(parsed.get_ref<const std::string &>()).second)
+      broken(
+          what, status,
+          "the key " + quote(parsed.get_ref<const std::string &>()) + " stands twice in an object");
+    return true;
+  };
   try {
-    return Json::parse(quoted_text);
+    return Json::parse(quoted_text, watch);
   } catch (const Json::exception &exception) {
     // "[json.exception.parse_error.101] parse error at line 1, column 5: …"
     const std::string why = exception.what();

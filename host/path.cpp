@@ -21,8 +21,9 @@ Segment read_index(std::string_view text, size_t &at) {
   if (digits.empty()) return {Segment::Kind::any_index, {}, 0};
   uint64_t index = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  if (error != std::errc{} || end != digits.data() + digits.size())
-    malformed(text, "an index is decimal digits");
+  if (error != std::errc{} || end != digits.data() + digits.size() ||
+      (digits.size() > 1 && digits[0] == '0'))
+    malformed(text, "an index is decimal digits without leading zeros");
   return {Segment::Kind::index, {}, index};
 }
 

@@ -117,6 +117,7 @@ class CallBuilder {
     }
     choose_path();
     fill_frame();
+    name_outputs();
     component_.prepared.fetch_add(1, std::memory_order_relaxed);
     return std::move(call_);
   }
@@ -144,7 +145,6 @@ class CallBuilder {
     } else {
       for (const GivenLeaf &leaf : given_.of) call_->out.push_back(wanted(leaf, false));
     }
-    call_->n_wrt = jacobian ? static_cast<int64_t>(given_.wrt.size()) : 0;
   }
 
   // A tensor that comes in: an input, a tangent of one, or a cotangent of an output.
@@ -181,7 +181,7 @@ class CallBuilder {
       fail(given, "expected " + dtype_name(position.declared) + ", found " +
                       dtype_name(position.given) + ", and copies are forbidden");
     position.lengths = variables_.lengths(given, input, rank, loose_);
-    position.layout = loose_ || !leaf ? Layout::any : leaf->layout;
+    position.layout = loose_ || !leaf ? Layout::unchecked : leaf->layout;
     // What a component that checks by itself can't take is data that the processor can't.
     position.alignment = checked ? leaf->alignment : 1;
     return position;
@@ -209,7 +209,7 @@ class CallBuilder {
     } else {
       position.lengths = variables_.lengths(given, input, 0, false);
     }
-    position.layout = loose_ ? Layout::any : leaf.layout;
+    position.layout = loose_ ? Layout::unchecked : leaf.layout;
     position.alignment = loose_ ? 1 : leaf.alignment;
     check_destination(position, given);
     return position;
@@ -221,7 +221,9 @@ class CallBuilder {
     position.path = of.path;
     position.wrt = wrt.path;
     if (of.tensor || wrt.tensor)
-      throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT, "of and wrt of a Jacobian hold no tensors",
+      throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT,
+                    quote(of.tensor ? of.path : wrt.path) +
+                        " has a tensor, but a Jacobian takes no destinations",
                     of.tensor ? of.path : wrt.path);
     set_output_dtype(position, of, *of.leaf);
     if (loose_) {
@@ -463,6 +465,12 @@ class CallBuilder {
                   std::all_of(call_->out.begin(), call_->out.end(), plain);
   }
 
+  void name_outputs() {
+    auto names = std::make_shared<OutputNames>();
+    for (const Position &position : call_->out) names->push_back({position.path, position.wrt});
+    call_->names = std::move(names);
+  }
+
   void fill_frame() {
     tesseract_frame &frame = call_->frame;
     frame.size = sizeof frame;
@@ -590,7 +598,7 @@ tesseract_call::~tesseract_call() {
 
 int32_t tesseract_prepare(tesseract_component *component, const tesseract_signature *signature,
                           tesseract_call **call, tesseract_error **error) {
-  const host::Place place = component ? component->place() : host::Place{};
+  host::Place place = component ? component->place() : host::Place{};
   return host::guarded(error, place, [&] {
     host::require(component, "component");
     host::require(signature, "signature");
@@ -599,6 +607,7 @@ int32_t tesseract_prepare(tesseract_component *component, const tesseract_signat
     host::require_open(*component);
     const tesseract_signature asked =
         host::read_request(signature, TESSERACT_NO_COPY, "the signature");
+    place.endpoint = host::endpoint_name(asked.endpoint);
     *call = host::prepare_call(component, asked).release();
     return TESSERACT_OK;
   });

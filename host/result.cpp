@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "document.h"
 #include "dtype.h"
 #include "error.h"
-#include "json.h"
 #include "path.h"
 #include "text.h"
 
@@ -14,7 +14,7 @@ int32_t add_entry(tesseract_result &result, tesseract_frame *frame, std::string_
                   const DLDataType *dtype, int32_t ndim, const int64_t *shape, DLTensor **tensor) {
   const Path concrete = parse_path(path);
   std::string canonical = format_path(concrete);
-  const ArrayLeaf *leaf = find_array(result.call->component->description.outputs, concrete);
+  const ArrayLeaf *leaf = find_array(Frame::of(frame)->component->description.outputs, concrete);
   if (!leaf)
     return frame_error(frame, TESSERACT_ERROR_COMPONENT, path,
                        "it added the output " + quote(path) + ", which it does not describe");
@@ -38,7 +38,7 @@ int32_t add_entry(tesseract_result &result, tesseract_frame *frame, std::string_
 int32_t set_json(tesseract_result &result, tesseract_frame *frame, std::string_view text) {
   if (result.json_given)
     return frame_error(frame, TESSERACT_ERROR_COMPONENT, {}, "it gave its JSON outputs twice");
-  parse_json_object(text, "the component's output JSON", TESSERACT_ERROR_COMPONENT);
+  check_output_document(text, Frame::of(frame)->component->description.outputs);
   result.json = text.empty() ? "{}" : std::string(text);
   result.json_given = true;
   return TESSERACT_OK;
@@ -54,8 +54,8 @@ OwnedTensor describe_destination(const DLTensor &destination) {
 
 }  // namespace host
 
-tesseract_result::tesseract_result(const tesseract_call *of)
-    : call(host::share(of)), entries(of->n_out) {}
+tesseract_result::tesseract_result(const tesseract_call &call)
+    : names(call.names), endpoint(call.endpoint), entries(call.n_out) {}
 
 namespace {
 
@@ -67,9 +67,8 @@ const tesseract_result::Entry *entry_at(const tesseract_result *result, int64_t 
 const std::string *path_at(const tesseract_result *result, int64_t index) {
   const tesseract_result::Entry *entry = entry_at(result, index);
   if (!entry) return nullptr;
-  const auto &out = result->call->out;
   const auto i = static_cast<size_t>(index);
-  return i < out.size() ? &out[i].path : &entry->added_path;
+  return i < result->names->size() ? &(*result->names)[i].path : &entry->added_path;
 }
 
 }  // namespace
@@ -93,8 +92,8 @@ const char *tesseract_result_path(const tesseract_result *result, int64_t index,
 
 const char *tesseract_result_wrt(const tesseract_result *result, int64_t index, uint64_t *length) {
   if (length) *length = 0;
-  if (!entry_at(result, index) || result->call->n_wrt == 0) return nullptr;
-  return host::give_text(result->call->out[static_cast<size_t>(index)].wrt, length);
+  if (!entry_at(result, index) || result->endpoint != TESSERACT_ENDPOINT_JACOBIAN) return nullptr;
+  return host::give_text((*result->names)[static_cast<size_t>(index)].wrt, length);
 }
 
 const DLTensor *tesseract_result_tensor(const tesseract_result *result, int64_t index) {
@@ -106,7 +105,7 @@ int32_t tesseract_result_take(tesseract_result *result, int64_t index,
                               DLManagedTensorVersioned **tensor) {
   const tesseract_result::Entry *entry = entry_at(result, index);
   if (!entry || !tensor || entry->destination || !entry->tensor ||
-      !entry->tensor->dl_tensor.shape || result->call->endpoint == TESSERACT_ENDPOINT_ABSTRACT_EVAL)
+      result->endpoint == TESSERACT_ENDPOINT_ABSTRACT_EVAL)
     return TESSERACT_ERROR_INVALID_ARGUMENT;
   *tensor = result->entries[static_cast<size_t>(index)].tensor.release();
   return TESSERACT_OK;

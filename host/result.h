@@ -14,12 +14,13 @@ struct tesseract_result {
     bool destination = false;  // the data are the caller's
     std::string added_path;    // of an output that no signature names
   };
-  host::CallReference call;    // holds the paths
+  std::shared_ptr<const host::OutputNames> names;
+  int32_t endpoint;
   std::vector<Entry> entries;  // the call's positions out, then added ones
   std::string json = "{}";
   bool json_given = false;
 
-  explicit tesseract_result(const tesseract_call *of);
+  explicit tesseract_result(const tesseract_call &call);
 };
 
 namespace host {

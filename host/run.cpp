@@ -110,9 +110,8 @@ bool check_class(const TensorClass &c, const DLTensor *const *in, DLTensor *cons
   ClassShape shape = {c.fixed_lengths.data(), c.fixed_lengths.data() + c.rank, c.fixed_bytes};
   if (!c.fixed) {
     const DLTensor *first = c.in.empty() ? nullptr : in[c.in.front()];
-    if ((first && !plain<Rank>(first, word, align_mask, device)) ||
-        !establish(c, first, scratch, shape))
-      return false;
+    if (!c.in.empty() && !plain<Rank>(first, word, align_mask, device)) return false;
+    if (!establish(c, first, scratch, shape)) return false;
   }
   const auto place = [&](const DLTensor *tensor, uint32_t position) {
     const auto begin = reinterpret_cast<int64_t>(tensor->data);
@@ -277,7 +276,7 @@ inline void show_outputs(const tesseract_call &call, DLTensor *const *out, Stack
 [[gnu::noinline]] int32_t run_for_result(const tesseract_call &call, const RunRequest &request,
                                          const Scratch &scratch, Stack &stack, Frame &frame,
                                          const ThreadSlot &slot) {
-  auto result = std::make_unique<tesseract_result>(&call);
+  auto result = std::make_unique<tesseract_result>(call);
   auto **out = stack.take<DLTensor *>(call.n_out);
   make_outputs(call, request, scratch, *result, out);
   show_outputs(call, out, stack, frame.shown);
@@ -343,6 +342,50 @@ bool run_fast(const tesseract_call &call, const RunRequest &request, const Threa
   return true;
 }
 
+// Compact tensors that are written unusually (an offset, odd strides of axes of length 1, pinned
+// host memory) in the usual way; the same pointer for all others.
+const DLTensor *usual(const Position &position, const DLTensor *given, DLTensor *rewritten) {
+  if (!given || given->ndim != position.rank() || (given->ndim && !given->shape)) return given;
+  const bool pinned = given->device.device_type == kDLCUDAHost;
+  const bool odd = given->strides && has_layout(*given, Layout::row_major);
+  if (!pinned && !odd && !given->byte_offset) return given;
+  uint64_t address = 0;
+  if (__builtin_add_overflow(reinterpret_cast<uint64_t>(given->data), given->byte_offset,
+                             &address) ||
+      address > INT64_MAX)
+    return given;
+  *rewritten = *given;
+  if (pinned) rewritten->device = {kDLCPU, 0};
+  if (odd) rewritten->strides = nullptr;
+  if (given->data) rewritten->data = first_element(*given);
+  rewritten->byte_offset = 0;
+  return rewritten;
+}
+
+// The fast run once more, on tensors rewritten in the usual way.
+bool run_rewritten(const tesseract_call &call, const RunRequest &request, const ThreadSlot &slot,
+                   int32_t *status, tesseract_error **error) {
+  const uint32_t n = call.n_in + call.n_out;
+  auto *rewritten = static_cast<DLTensor *>(alloca(n * sizeof(DLTensor)));
+  auto **in = static_cast<const DLTensor **>(alloca((n + 1) * sizeof(DLTensor *)));
+  auto **out = const_cast<DLTensor **>(in + call.n_in);
+  bool changed = false;
+  for (uint32_t i = 0; i < call.n_in; i++) {
+    in[i] = usual(call.in[i], request.in[i], &rewritten[i]);
+    changed |= in[i] != request.in[i];
+  }
+  for (uint32_t i = 0; i < call.n_out; i++) {
+    const DLTensor *given = request.out ? request.out[i] : nullptr;
+    out[i] = const_cast<DLTensor *>(usual(call.out[i], given, &rewritten[call.n_in + i]));
+    changed |= out[i] != given;
+  }
+  if (!changed) return false;
+  RunRequest again = request;
+  again.in = in;
+  again.out = out;
+  return run_fast(call, again, slot, status, error);
+}
+
 }  // namespace
 
 int32_t invoke(const tesseract_call &call, Frame &frame, const ThreadSlot &slot) {
@@ -366,8 +409,11 @@ int32_t run_call(const tesseract_call &call, const RunRequest &request, tesserac
     if (request.cancel && request.cancel->requested.load(std::memory_order_relaxed)) [[unlikely]]
       throw Failure(TESSERACT_ERROR_CANCELLED, "cancelled before it began");
     int32_t status = TESSERACT_OK;
-    if (call.fast && run_fast(call, request, running.slot(), &status, error)) [[likely]]
-      return status;
+    if (call.fast) {
+      if (run_fast(call, request, running.slot(), &status, error)) [[likely]]
+        return status;
+      if (run_rewritten(call, request, running.slot(), &status, error)) return status;
+    }
     run_general(call, request, running.slot());
     return TESSERACT_OK;
   } catch (Failure &failure) {

@@ -27,6 +27,8 @@ class SignatureReader {
   GivenSignature read() {
     given_.endpoint = signature_.endpoint;
     given_.no_copy = signature_.flags & TESSERACT_NO_COPY;
+    if (signature_.reserved != 0)
+      throw Failure(TESSERACT_ERROR_VERSION, "the signature's reserved member must be 0");
     if (given_.endpoint < TESSERACT_ENDPOINT_APPLY ||
         given_.endpoint > TESSERACT_ENDPOINT_ABSTRACT_EVAL)
       throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT,

@@ -109,6 +109,12 @@ CopyRow row_function(const DLTensor &from, const DLTensor &to) {
   }
 }
 
+bool forward_strides(const DLTensor &tensor) {
+  for (int32_t k = 0; k < tensor.ndim && tensor.strides; k++)
+    if (tensor.shape[k] > 1 && tensor.strides[k] < 0) return false;
+  return true;
+}
+
 // The first element that does not convert, in row-major order: found again for the message.
 int64_t find_misfit(const DLTensor &from, const DLTensor &to) {
   std::vector<int64_t> index(static_cast<size_t>(from.ndim)), strides(index.size());
@@ -203,7 +209,8 @@ bool address_range(const DLTensor &tensor, uint64_t item, Range *range) {
 }
 
 bool has_layout(const DLTensor &tensor, Layout layout) {
-  if (layout == Layout::any) return true;
+  if (layout == Layout::unchecked) return true;
+  if (layout == Layout::any) return forward_strides(tensor) && separate_elements(tensor);
   if (!tensor.strides && layout == Layout::row_major) return true;
   int64_t step = 1, own = 1;
   for (int32_t k = 0; k < tensor.ndim; k++)

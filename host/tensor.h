@@ -10,7 +10,9 @@
 
 namespace host {
 
-enum class Layout : uint8_t { row_major, column_major, any };
+// `any` is what a leaf declares: strides that don't run backwards or over each other.  `unchecked`
+// is for components that check by themselves.
+enum class Layout : uint8_t { row_major, column_major, any, unchecked };
 
 // What every block of the host's is aligned to: a cache line, and what XLA asks for.
 constexpr uint64_t block_alignment = 64;

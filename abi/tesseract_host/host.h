@@ -2,7 +2,8 @@
  *
  * Every function with a last parameter `error` may be given null there; else *error must be null
  * and is set on failure only, to an object the caller frees.  `options` may always be null: the
- * default. */
+ * default.  A null handle or out-pointer where none is allowed gives
+ * TESSERACT_ERROR_INVALID_ARGUMENT, where the function returns a status. */
 #ifndef TESSERACT_HOST_HOST_H
 #define TESSERACT_HOST_HOST_H
 
@@ -34,7 +35,8 @@ TESSERACT_API int32_t tesseract_error_status(const tesseract_error *error);
 /* [any] One text for people: what failed, where, and why.  `length` may be null. */
 TESSERACT_API const char *tesseract_error_message(const tesseract_error *error, uint64_t *length);
 
-/* [any] One part, TESSERACT_DETAIL_…; null where the error has none.  `length` may be null. */
+/* [any] One part, TESSERACT_DETAIL_…; null, of length 0, where the error has none.  `length` may be
+ * null. */
 TESSERACT_API const char *tesseract_error_detail(const tesseract_error *error, int32_t detail,
                                                  uint64_t *length);
 
@@ -55,10 +57,13 @@ typedef struct tesseract_open_options {
    * by several at once; must not call the component. */
   void (*log)(void *log_data, int32_t level, const char *text, uint64_t length);
   void *log_data;                   /* may be null */
-  void (*log_free)(void *log_data); /* may be null; called once, after the last log */
+  void (*log_free)(void *log_data); /* may be null; called once, after the last log, also when
+                                       opening fails */
 } tesseract_open_options;
 
-#define TESSERACT_OPEN_LISTING 1u /* runs no code of the source: only texts can be asked for */
+/* Runs no code of the source: only texts can be asked for.  Of a native library libx.so the
+ * description is read from libx.so.json beside it; without it: TESSERACT_ERROR_NOT_FOUND. */
+#define TESSERACT_OPEN_LISTING 1u
 
 #define TESSERACT_OPEN_OPTIONS_INIT {sizeof(tesseract_open_options), 0, {NULL, 0}, NULL, NULL, NULL}
 
@@ -118,10 +123,12 @@ TESSERACT_API int32_t tesseract_component_statistics(const tesseract_component *
 
 /* ---- One-shot calls ---------------------------------------------------------------------------
  * Everything is checked; a signature is resolved once and remembered.  Inputs and seeds are
- * borrowed and never written.  On success *result holds what was asked for and the caller frees it;
- * after an error destinations are unspecified.  Wanted leaves (`of`, `wrt`) may be null: all of
- * them; an empty list asks apply for no arrays and is an error for a derivative, as is a path named
- * twice.
+ * borrowed and never written; one of another dtype is converted within its kind (float32 to
+ * float64, int32 to int64) and one of another layout made to fit, in a copy that is counted.  On
+ * success *result holds what was asked for and the caller frees it; after an error destinations are
+ * unspecified.  Wanted leaves (`of`, `wrt`) may be null: all of them; an empty list asks apply for
+ * no arrays and is an error for a derivative, as is a path named twice.
+ *
  * [any] for all five; a serial component makes its callers wait for each other. */
 
 TESSERACT_API int32_t tesseract_apply(tesseract_component *component,
@@ -164,7 +171,8 @@ TESSERACT_API int64_t tesseract_result_count(const tesseract_result *result);
 TESSERACT_API int64_t tesseract_result_find(const tesseract_result *result, const char *path,
                                             uint64_t length);
 
-/* The path of a tensor: of a gradient the input's, else the output's.  `length` may be null. */
+/* The path of a tensor: of a gradient the input's, else the output's.  `length` may be null.  Here
+ * and below a null answer has length 0. */
 TESSERACT_API const char *tesseract_result_path(const tesseract_result *result, int64_t index,
                                                 uint64_t *length);
 
@@ -178,7 +186,8 @@ TESSERACT_API const DLTensor *tesseract_result_tensor(const tesseract_result *re
                                                       int64_t index);
 
 /* [free] of the entry: moves the tensor to the caller, who calls its deleter, on any thread and at
- * any time, also after close.  Where a destination was given: TESSERACT_ERROR_INVALID_ARGUMENT. */
+ * any time, also after close.  Where a destination was given, or it was taken already:
+ * TESSERACT_ERROR_INVALID_ARGUMENT. */
 TESSERACT_API int32_t tesseract_result_take(tesseract_result *result, int64_t index,
                                             DLManagedTensorVersioned **tensor);
 
@@ -201,11 +210,12 @@ TESSERACT_API int32_t tesseract_prepare(tesseract_component *component,
  * rank, and shape with -1 for what is known only at the run.  Lives as long as the call. */
 TESSERACT_API const tesseract_signature *tesseract_call_signature(const tesseract_call *call);
 
-/* [any], by many threads at once.  Tensors by position, as the table at tesseract_signature says.
- * An entry of `out` may be null, and values that are no arrays are kept, when `result` is not null;
- * what was written to destinations is in the result too.  A destination may not overlap an input or
- * another destination.  Neither allocates nor locks when all destinations are given, `result` is
- * null, the component is concurrent and nothing is converted. */
+/* [any], by many threads at once.  Tensors by position, as the table at tesseract_signature says;
+ * either array may be null where there are no tensors, no entry of `in` may.  With a result, an
+ * entry of `out`, or `out` itself, may be null: the host allocates; what was written to
+ * destinations is in the result too, and values that are no arrays are kept.  A destination may not
+ * overlap an input or another destination.  Neither allocates nor locks when all destinations are
+ * given, `result` is null, the component is concurrent and nothing is converted. */
 TESSERACT_API int32_t tesseract_call_run(const tesseract_call *call, const DLTensor *const *in,
                                          DLTensor *const *out,
                                          const tesseract_call_options *options,

@@ -33,8 +33,8 @@ extern "C" {
 
 /* ---- What the host offers -------------------------------------------------------------------- */
 
-/* A component's way to its log.  Valid from create until destroy returns, also on threads of the
- * component's own. */
+/* A component's way to its log.  Never null in a frame of a component; valid from create until
+ * destroy returns, also on threads of the component's own. */
 typedef struct tesseract_log tesseract_log;
 
 /* Why an array was copied. */
@@ -63,9 +63,10 @@ typedef struct tesseract_host_table {
   /* [run] The tensor for an output, by position: the caller's destination when it has this shape
    * and dtype, else TESSERACT_ERROR_SCHEMA; without destination fresh memory of the host.  Needed
    * where the tensor in frame->outputs has -1 in its shape or rank, which is then the component's
-   * to say; allowed everywhere; in abstract_eval `tensor` may be null and an unknown length is -1.
-   * `dtype` null means as declared, and must be given where nothing is declared.  `shape` may be
-   * null for rank 0.  The tensor is borrowed; write its data as its strides say. */
+   * to say; allowed for every wanted output, an error for others; in abstract_eval `tensor` may be
+   * null and an unknown length is -1. `dtype` null means as declared, and must be given where
+   * nothing is declared.  `shape` may be null for rank 0.  The tensor is borrowed; write its data
+   * as its strides say. */
   int32_t (*allocate_output)(tesseract_frame *frame, uint64_t index, const DLDataType *dtype,
                              int32_t ndim, const int64_t *shape, DLTensor **tensor);
 
@@ -97,8 +98,9 @@ typedef struct tesseract_host_table {
  *
  * Positions: a component without `prepare` sees its own leaf tables, in the order of describe, with
  * null for what is not given or not wanted; leaves that the caller put in the JSON, or left to
- * their default, are tensors like the others.  A component with `prepare` sees the positions of the
- * signature it prepared, and reads the JSON itself. */
+ * their default, are tensors like the others.  (The lists in frame->signature keep the caller's
+ * order.)  A component with `prepare` sees the positions of the signature it prepared, and reads
+ * the JSON itself. */
 
 struct tesseract_frame {
   uint32_t size;
@@ -133,8 +135,8 @@ typedef struct tesseract_plugin_table {
   uint32_t flags;      /* 0 */
   tesseract_range abi; /* the versions this component can run at */
 
-  /* Makes an instance; `options` is a JSON object, whose unknown keys must be refused.  May be
-   * null: no state, no options. */
+  /* Makes an instance; `options` is a JSON object ("{}" where none were given; also
+   * NUL-terminated), whose unknown keys must be refused.  May be null: no state, no options. */
   int32_t (*create)(const char *options, uint64_t length, void **instance, tesseract_frame *frame);
 
   /* Called once, after the last call.  May be null. */

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -48,6 +49,27 @@ bool begins_as_elf(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
   char magic[4] = {};
   return file.read(magic, sizeof magic) && std::memcmp(magic, "\177ELF", sizeof magic) == 0;
+}
+
+// True for an ELF file whose segments reach past its end: mapping those would kill the process.
+bool is_cut_off(const std::string &path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const auto size = static_cast<uint64_t>(std::max<std::streamoff>(file.tellg(), 0));
+  ElfW(Ehdr) header;
+  file.seekg(0);
+  if (!begins_as_elf(path) || !file.read(reinterpret_cast<char *>(&header), sizeof header))
+    return false;  // dlopen says what it is
+  for (unsigned i = 0; i < header.e_phnum; i++) {
+    ElfW(Phdr) segment;
+    const uint64_t at = header.e_phoff + uint64_t{i} * header.e_phentsize;
+    if (at > size || size - at < sizeof segment) return true;
+    file.seekg(static_cast<std::streamoff>(at));
+    if (!file.read(reinterpret_cast<char *>(&segment), sizeof segment)) return true;
+    if (segment.p_type == PT_LOAD &&
+        (segment.p_offset > size || size - segment.p_offset < segment.p_filesz))
+      return true;
+  }
+  return false;
 }
 
 // The libraries that lie in a folder, links left out.
@@ -118,42 +140,31 @@ std::string range_text(const tesseract_range &range) {
   return std::to_string(range.min) + " to " + std::to_string(range.max);
 }
 
-// The plugin of a library that was just mapped; null, with the frame's error set, if it has none.
-const tesseract_plugin_table *read_plugin(void *handle, const std::string &file,
-                                          tesseract_frame *frame) {
+// The plugin of a library that was just mapped.
+int32_t read_plugin(void *handle, const std::string &file, const tesseract_plugin_table **plugin,
+                    tesseract_frame *frame) {
   const auto entry = reinterpret_cast<Entry>(dlsym(handle, entry_name));
-  if (!entry) {
-    fail(frame, TESSERACT_ERROR_COMPONENT,
-         file + " exports no " + entry_name + ": it is no component of this ABI");
-    return nullptr;
-  }
-  const tesseract_plugin_table *plugin = nullptr;
-  const int32_t status = entry(frame->host, &plugin);
-  if (status != TESSERACT_OK) {
-    fail(frame, TESSERACT_ERROR_COMPONENT,
-         file + ": " + entry_name + " returned the status " + std::to_string(status));
-    return nullptr;
-  }
-  if (!plugin) {
-    fail(frame, TESSERACT_ERROR_COMPONENT, file + ": " + entry_name + " handed out no table");
-    return nullptr;
-  }
-  if (plugin->size < offsetof(tesseract_plugin_table, create)) {
-    fail(frame, TESSERACT_ERROR_VERSION, file + ": its table is too short");
-    return nullptr;
-  }
-  const tesseract_range &host = frame->host->abi, &own = plugin->abi;
-  if (own.min > own.max || own.min > host.max || own.max < host.min) {
-    fail(frame, TESSERACT_ERROR_VERSION,
-         file + " runs at the ABI versions " + range_text(own) + ", this host at " +
-             range_text(host));
-    return nullptr;
-  }
-  if (!TESSERACT_HAS(tesseract_plugin_table, plugin, extension)) {
-    fail(frame, TESSERACT_ERROR_VERSION, file + ": its table is too short");
-    return nullptr;
-  }
-  return plugin;
+  if (!entry)
+    return fail(frame, TESSERACT_ERROR_COMPONENT,
+                file + " exports no " + entry_name + ": it is no component of this ABI");
+  const int32_t status = entry(frame->host, plugin);
+  if (status != TESSERACT_OK)
+    return fail(frame, TESSERACT_ERROR_COMPONENT,
+                file + ": " + entry_name + " returned the status " + std::to_string(status));
+  const tesseract_plugin_table *const table = *plugin;
+  if (!table)
+    return fail(frame, TESSERACT_ERROR_COMPONENT,
+                file + ": " + entry_name + " handed out no table");
+  if (table->size < offsetof(tesseract_plugin_table, create))
+    return fail(frame, TESSERACT_ERROR_VERSION, file + ": its table is too short");
+  const tesseract_range &host = frame->host->abi, &own = table->abi;
+  if (own.min > own.max || own.min > host.max || own.max < host.min)
+    return fail(frame, TESSERACT_ERROR_VERSION,
+                file + " runs at the ABI versions " + range_text(own) + ", this host at " +
+                    range_text(host));
+  if (!TESSERACT_HAS(tesseract_plugin_table, table, extension))
+    return fail(frame, TESSERACT_ERROR_VERSION, file + ": its table is too short");
+  return TESSERACT_OK;
 }
 
 int32_t map_library(const std::string &file, const tesseract_plugin_table **plugin,
@@ -165,16 +176,15 @@ int32_t map_library(const std::string &file, const tesseract_plugin_table **plug
     *plugin = known->second.plugin;
     return TESSERACT_OK;
   }
+  if (is_cut_off(file))
+    return fail(frame, TESSERACT_ERROR_COMPONENT, file + " is cut off: its end is missing");
   void *handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *why = dlerror();
     return fail(frame, TESSERACT_ERROR_COMPONENT, why ? why : file + ": it can't be opened");
   }
-  *plugin = read_plugin(handle, file, frame);
-  if (!*plugin) {
-    // Its code ran already: what it started can't be known, so it stays mapped.
-    return TESSERACT_ERROR_COMPONENT;
-  }
+  // Where this fails the library stays mapped: its code ran, and what it started can't be known.
+  if (const int32_t status = read_plugin(handle, file, plugin, frame)) return status;
   all.by_file[file] = {handle, *plugin};
   return TESSERACT_OK;
 }

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "allocations.h"
+
 namespace {
 
 using tesseract::all;
@@ -280,6 +282,18 @@ TEST(Prepared, RunsOnNewContentsOfBoundArrays) {
   c = 2;
   moved.run();
   EXPECT_EQ(force, (std::array<double, 2>{-18, 0}));
+}
+
+TEST(Prepared, RunsAllocateNothing) {
+  const auto component = drag();
+  Doubles force(3);
+  const auto call = component.prepare_apply({"v"});
+  const auto bound = call.bind({v}, {force});
+  bound.run();
+  const auto before = allocations();
+  EXPECT_GT(before, 0u);
+  for (int i = 0; i < 10; ++i) bound.run();
+  EXPECT_EQ(allocations(), before);
 }
 
 TEST(Prepared, CallsOutliveTheirComponent) {

@@ -300,6 +300,7 @@ BADLY_ENCODED = [
     ("Array[(2,), 'float64']", {**encoded([2], "float64", [1, 2]), "more": 1}, NON_NUMERIC),
     ("Array[(2,), 'float64']", {"shape": [2], "dtype": "float64"}, NON_NUMERIC),
     ("Array[(1,), 'uint8']", encoded([1], "uint8", [300]), RANGE),
+    ("Array[(1,), 'float64']", encoded([1], "float64", [1], "raw"), NON_NUMERIC),
 ]
 
 
@@ -318,3 +319,11 @@ def test_binref_is_relative_to_the_input_path(component: Any, tmp_path: Any) -> 
     opened = component(source, input_path=str(data))
     value = encoded([2], "float64", "a.bin:8", "binref")
     assert opened.call("apply", {"inputs": {"x": value}})["y"] == 4.0
+
+
+def test_encoded_integers_never_wrap(component: Any) -> None:
+    """tesseract-core lets 2**63 wrap around in an int64 buffer; values must fit."""
+    source = support.schema_source("x: Array[(1,), 'int64']")
+    with pytest.raises(ValueError) as caught:
+        component(source).call("apply", {"inputs": {"x": encoded([1], "int64", [2**63])}})
+    assert support.error_types(caught.value) == [(RANGE, ("inputs", "x"))]

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "folder.h"
+
 namespace loader_test {
 
 // What a call or an open returned when it failed; status TESSERACT_OK and empty texts when not.
@@ -31,11 +33,6 @@ struct Failure {
  private:
   static std::string text(const char *value) { return value ? value : ""; }
 };
-
-// The file or folder of a module of the tests; absolute paths are left alone.
-inline std::string module_path(const std::string &name) {
-  return name.starts_with("/") ? name : std::string(TEST_MODULES) + "/" + name;
-}
 
 // Everything a component logged.
 struct Log {

@@ -1,8 +1,8 @@
 // What modules do wrong becomes an error of the call, and the component can be called again.
-#include <cstdio>
 #include <fstream>
 
 #include "component.h"
+#include "folder.h"
 
 namespace loader_test {
 namespace {
@@ -18,10 +18,10 @@ Failure calling(const Component &component, const std::string &how) {
 }
 
 TEST(Opening, TellsWhereTheSyntaxIsWrong) {
-  const std::string file = testing::TempDir() + "syntax_error.py";
+  const Folder folder;
+  const std::string file = folder.path / "syntax_error.py";
   std::ofstream(file) << "def apply(inputs:\n";
-  const Failure failure = Component(file, "{}").opened;
-  std::remove(file.c_str());
+  const Failure failure = Component(file).opened;
   EXPECT_EQ(failure.status, TESSERACT_ERROR_COMPONENT);
   EXPECT_THAT(failure.message, HasSubstr("syntax_error.py"));
   EXPECT_THAT(failure.traceback, HasSubstr("SyntaxError"));
@@ -71,10 +71,10 @@ TEST(Opening, NamesAMissingFile) {
 }
 
 TEST(Opening, TakesAFileOfAnyNameWhenToldItIsAModule) {
-  const std::string file = testing::TempDir() + "a model, version 2.txt";
+  const Folder folder;
+  const std::string file = folder.path / "a model, version 2.txt";
   std::ofstream(file) << std::ifstream(module_path("scale/tesseract_api.py")).rdbuf();
   const Component component(file, "{}", tesseract_from_tesseract_api);
-  std::remove(file.c_str());
   ASSERT_EQ(component.opened.status, TESSERACT_OK) << component.opened.message;
   EXPECT_EQ(Application(component, {{1.0, 3.0}}).output(), (std::vector<double>{2.0, 18.0}));
 }

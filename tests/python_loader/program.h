@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "folder.h"
+
 namespace loader_test {
 
 struct Outcome {
@@ -61,10 +63,6 @@ inline Outcome embed(const std::vector<std::string> &words, const Variables &var
   return run_command(command);
 }
 
-inline std::string module_path(const std::string &name) {
-  return std::string(TEST_MODULES) + "/" + name;
-}
-
 // The interpreter the tests run with.
 inline std::string tested_python() {
   return std::getenv("TESSERACT_HOST_PYTHON");
@@ -75,22 +73,6 @@ inline std::string ask_python(const std::string &expression) {
                                   quoted("import sys, sysconfig, os; print(" + expression + ")"));
   return run.output.substr(0, run.output.find('\n'));
 }
-
-// A folder that is removed with this object.
-struct Folder {
-  std::filesystem::path path;
-
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "loader-XXXXXX").string();
-    path = mkdtemp(name.data());
-  }
-  Folder(const Folder &) = delete;
-  Folder &operator=(const Folder &) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-};
 
 // A virtual environment of the tested interpreter, with or without its packages.
 struct Environment : Folder {

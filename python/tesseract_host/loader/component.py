@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pydantic import BaseModel, RootModel, create_model
+from pydantic import BaseModel, PydanticUserError, RootModel, create_model
 
 from tesseract_host.loader import calls, description, generated
 from tesseract_host.loader.calls import FUNCTIONS
@@ -53,8 +53,10 @@ class Component:
         self.module = self._load(file, bool(options.get("export_pythonpath")))
         try:
             self.schemas = Schemas(self.module)
-        except BaseException:
+        except BaseException as error:
             self.close()
+            if isinstance(error, PydanticUserError) and not isinstance(error, RuntimeError):
+                raise OpenError(str(error)) from error  # a TypeError in older releases
             raise
         self.endpoints = frozenset(
             name for name, function in FUNCTIONS.items() if hasattr(self.module, function)

@@ -99,7 +99,7 @@ def _plain(types: list[Any]) -> dict[str, Any]:
 
 def _choices(type_: Any) -> list[Any] | None:
     values = walk.literal_values(type_)
-    if values is None and isinstance(type_, type) and issubclass(type_, enum.Enum):
+    if values is None and walk.is_class(type_) and issubclass(type_, enum.Enum):
         values = tuple(member.value for member in type_)
     if values is None:
         return None
@@ -112,7 +112,7 @@ def _choices(type_: Any) -> list[Any] | None:
 def _type_name(type_: Any) -> str:
     if type_ is None:
         return "null"
-    if isinstance(type_, type):
+    if walk.is_class(type_):
         for base, name in _TYPES:
             if issubclass(type_, base):
                 return name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, TypeGuard, Union, get_args, get_origin
 
 from pydantic import BaseModel, RootModel
 from pydantic.fields import FieldInfo
@@ -34,14 +34,19 @@ class Leaf(NamedTuple):
 MISSING = object()
 
 
+def is_class(annotation: Any) -> TypeGuard[type]:
+    """True for a class; Python 3.10 takes `list[int]` for one too, which this does not."""
+    return isinstance(annotation, type) and get_origin(annotation) is None
+
+
 def is_model(annotation: Any) -> bool:
     """True for a pydantic model class."""
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    return is_class(annotation) and issubclass(annotation, BaseModel)
 
 
 def is_root_model(annotation: Any) -> bool:
     """True for a RootModel class, whose field `root` is no level of the data."""
-    return isinstance(annotation, type) and issubclass(annotation, RootModel)
+    return is_class(annotation) and issubclass(annotation, RootModel)
 
 
 def is_annotated(annotation: Any) -> bool:

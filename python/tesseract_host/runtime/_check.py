@@ -35,6 +35,10 @@ class ArrayCheck:
             return self._from_dict(value, context)
         return self.accept(value, context)
 
+    def dumped(self, value: Any, info: Any) -> Any:
+        """The array that `model_dump()` gives for a field, whose value may be a raw default."""
+        return self.accept(value, info.context or {})
+
     def _from_dict(self, value: dict[Any, Any], context: dict[str, Any]) -> Any:
         from tesseract_host.runtime import _encoding
 

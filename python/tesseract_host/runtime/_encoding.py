@@ -23,7 +23,7 @@ class JsonArrayData(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     buffer: Any
-    encoding: Literal["json", "raw"]
+    encoding: Literal["json"]
 
 
 class Base64ArrayData(BaseModel):
@@ -151,9 +151,6 @@ def _from_values(buffer: Any, shape: tuple[int, ...], dtype: str) -> np.ndarray[
     values = np.asarray([_number(v, dtype) for v in flat])
     if values.dtype.kind not in "biufc":
         raise ValueError("integers beyond 64 bits")
-    if dtype == "bool" and values.dtype.kind != "b":
-        if not np.isin(values, (0, 1)).all():
-            raise ValueError("values other than true and false")
     if values.dtype.kind == "c" and np.dtype(dtype).kind != "c":
         raise ValueError(f"complex values for dtype {dtype}")
     return _dtypes.convert(values, dtype).reshape(shape)

@@ -65,7 +65,7 @@ class ArrayAnnotation(metaclass=AnnotationType):
             check,
             core_schema.any_schema(),
             serialization=core_schema.plain_serializer_function_ser_schema(
-                check,
+                check.dumped,
                 info_arg=True,
                 return_schema=core_schema.any_schema(
                     serialization=core_schema.to_string_ser_schema(when_used="json")
