@@ -1,7 +1,7 @@
 """Counts test steps: reads "exit status, tab, JUnit file or -, tab, name" lines from stdin.
 
-Prints a line for each step, then why tests were skipped and which failed, and last "N passed, N failed".  Exits
-with 1 if anything failed or nothing passed.
+Prints a line for each step, then why tests were skipped and which failed, and last "N passed, N
+failed".  Exits with 1 if anything failed or nothing passed.
 """
 
 from __future__ import annotations
