@@ -52,7 +52,7 @@ class Key {
   Key(char *bytes, size_t capacity) : bytes_(bytes), capacity_(capacity) {}
 
   void add(const void *data, size_t size) {
-    if (size_ + size <= capacity_) std::memcpy(bytes_ + size_, data, size);
+    if (size && size_ + size <= capacity_) std::memcpy(bytes_ + size_, data, size);
     size_ += size;
   }
   void add(uint64_t word) { add(&word, sizeof word); }

@@ -10,8 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -45,26 +43,50 @@ bool is_library_name(std::string_view name) {
          name.find(".so.") != std::string_view::npos;
 }
 
+// A file that is read.  stdio, since streams would bring the C++ library's locales with them.
+class File {
+ public:
+  explicit File(const std::string &path) : file_(std::fopen(path.c_str(), "rbe")) {}
+  ~File() {
+    if (file_) std::fclose(file_);
+  }
+  File(const File &) = delete;
+  File &operator=(const File &) = delete;
+
+  explicit operator bool() const { return file_; }
+
+  uint64_t size() {
+    struct stat status;
+    return file_ && fstat(fileno(file_), &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
+  }
+
+  bool read(uint64_t offset, void *to, size_t size) {
+    return file_ && fseeko(file_, static_cast<off_t>(offset), SEEK_SET) == 0 &&
+           std::fread(to, 1, size, file_) == size;
+  }
+
+ private:
+  std::FILE *file_;
+};
+
 bool begins_as_elf(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
   char magic[4] = {};
-  return file.read(magic, sizeof magic) && std::memcmp(magic, "\177ELF", sizeof magic) == 0;
+  return File(path).read(0, magic, sizeof magic) &&
+         std::memcmp(magic, "\177ELF", sizeof magic) == 0;
 }
 
 // True for an ELF file whose segments reach past its end: mapping those would kill the process.
 bool is_cut_off(const std::string &path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  const auto size = static_cast<uint64_t>(std::max<std::streamoff>(file.tellg(), 0));
+  File file(path);
+  const uint64_t size = file.size();
   ElfW(Ehdr) header;
-  file.seekg(0);
-  if (!begins_as_elf(path) || !file.read(reinterpret_cast<char *>(&header), sizeof header))
-    return false;  // dlopen says what it is
+  // What is no ELF file dlopen explains.
+  if (!begins_as_elf(path) || !file.read(0, &header, sizeof header)) return false;
   for (unsigned i = 0; i < header.e_phnum; i++) {
     ElfW(Phdr) segment;
     const uint64_t at = header.e_phoff + uint64_t{i} * header.e_phentsize;
     if (at > size || size - at < sizeof segment) return true;
-    file.seekg(static_cast<std::streamoff>(at));
-    if (!file.read(reinterpret_cast<char *>(&segment), sizeof segment)) return true;
+    if (!file.read(at, &segment, sizeof segment)) return true;
     if (segment.p_type == PT_LOAD &&
         (segment.p_offset > size || size - segment.p_offset < segment.p_filesz))
       return true;
@@ -227,13 +249,15 @@ constexpr tesseract_plugin_table listing_table = make_listing_table();
 int32_t open_listing(const std::string &file, const tesseract_plugin_table **plugin,
                      void **instance, tesseract_frame *frame) {
   const std::string beside = file + ".json";
-  std::ifstream stream(beside, std::ios::binary);
+  File stream(beside);
   if (!stream)
     return fail(frame, TESSERACT_ERROR_NOT_FOUND,
                 "there is no description file " + beside +
                     ": without it listing would have to run the component's code");
   auto listing = std::make_unique<Listing>();
-  listing->text.assign(std::istreambuf_iterator<char>(stream), {});
+  listing->text.resize(stream.size());
+  if (!stream.read(0, listing->text.data(), listing->text.size()))
+    return fail(frame, TESSERACT_ERROR_NOT_FOUND, beside + " can't be read");
   *plugin = &listing_table;
   *instance = listing.release();
   return TESSERACT_OK;
