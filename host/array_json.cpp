@@ -261,18 +261,14 @@ Json number(const DLDataType &dtype, const void *at) {
   }
 }
 
-Json nested(const DLTensor &tensor, int32_t axis, const char *at) {
+Json nested(const DLTensor &tensor, const std::vector<int64_t> &strides, int32_t axis,
+            const char *at) {
   if (axis == tensor.ndim) return number(tensor.dtype, at);
   Json list = Json::array();
-  std::vector<int64_t> strides(static_cast<size_t>(tensor.ndim));
-  if (tensor.strides)
-    std::copy_n(tensor.strides, tensor.ndim, strides.begin());
-  else
-    compact_strides(tensor.ndim, tensor.shape, Layout::row_major, strides.data());
   const int64_t step =
       strides[static_cast<size_t>(axis)] * static_cast<int64_t>(dtype_size(tensor.dtype));
   for (int64_t i = 0; i < tensor.shape[axis]; i++)
-    list.push_back(nested(tensor, axis + 1, at + i * step));
+    list.push_back(nested(tensor, strides, axis + 1, at + i * step));
   return list;
 }
 
@@ -285,7 +281,7 @@ OwnedTensor decode_array(const Json &json, const std::optional<DLDataType> &dtyp
 }
 
 Json encode_array(const DLTensor &tensor) {
-  return nested(tensor, 0, static_cast<const char *>(first_element(tensor)));
+  return nested(tensor, strides_of(tensor), 0, static_cast<const char *>(first_element(tensor)));
 }
 
 }  // namespace host

@@ -24,7 +24,7 @@ tesseract_call::~tesseract_call() {
   if (derived)
     derived.reset();
   else if (plan && component->plugin->forget)
-    component->plugin->forget(component->instance, plan);
+    host::quietly([this] { component->plugin->forget(component->instance, plan); });
   host::ComponentReference::release(component);
 }
 

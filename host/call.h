@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "component.h"
+#include "dtype.h"
 #include "tensor.h"
 
 namespace host {
@@ -36,12 +37,7 @@ struct Position {
   bool optional = false;  // an output that the component may leave out
 
   int32_t rank() const { return static_cast<int32_t>(lengths.size()); }
-  bool converts() const { return !same(given, declared); }
-
- private:
-  static bool same(const DLDataType &a, const DLDataType &b) {
-    return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
-  }
+  bool converts() const { return !same_dtype(given, declared); }
 };
 
 // How a length of a class is known at a run.
@@ -126,7 +122,6 @@ struct tesseract_call {
   std::atomic<uint32_t> references{1};
   tesseract_component *component = nullptr;  // a reference is held
   std::vector<host::Constant> constants;
-  std::vector<int64_t> bound;  // variables that constants bind, -1 else
   std::unique_ptr<host::DerivedCall> derived;
   host::ResolvedSignature resolved;
   std::unique_ptr<host::ResolvedSignature> seen;  // by the component, where dtypes are converted

@@ -1,17 +1,13 @@
 #include "call_lock.h"
 
-#include <algorithm>
-
-#include "loaders.h"
-
 namespace host {
 
-WaitHooks::WaitHooks() : states_{}, count_(0) {
+WaitHooks::WaitHooks() {
   const LoaderList &loaders = known_loaders();
-  count_ = std::min(loaders.count(), most_loaders);
+  count_ = loaders.count();
   for (int i = 0; i < count_; i++) {
     const tesseract_loader_table &table = *loaders.at(i);
-    if (table.before_wait) states_[i] = table.before_wait();
+    if (table.before_wait) states_[static_cast<size_t>(i)] = table.before_wait();
   }
 }
 
@@ -19,7 +15,7 @@ WaitHooks::~WaitHooks() {
   const LoaderList &loaders = known_loaders();
   for (int i = count_ - 1; i >= 0; i--) {
     const tesseract_loader_table &table = *loaders.at(i);
-    if (table.before_wait && table.after_wait) table.after_wait(states_[i]);
+    if (table.before_wait && table.after_wait) table.after_wait(states_[static_cast<size_t>(i)]);
   }
 }
 

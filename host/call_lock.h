@@ -2,9 +2,11 @@
 // somebody is.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
+#include "loaders.h"
 #include "process.h"
 
 namespace host {
@@ -18,9 +20,8 @@ class WaitHooks {
   WaitHooks &operator=(const WaitHooks &) = delete;
 
  private:
-  static constexpr int most_loaders = 8;
-  void *states_[most_loaders];
-  int count_;
+  std::array<void *, LoaderList::most> states_{};
+  int count_ = 0;
 };
 
 class CallLock {

@@ -35,8 +35,13 @@ void after_fork() {
 }
 void reset_locks_in_child() {
   const uint64_t survivor = this_thread_slot ? this_thread_slot->id : 0;
-  for (tesseract_component *component : living().components)
+  for (tesseract_component *component : living().components) {
     component->own_lock.reset_after_fork(survivor);
+    // Whoever held these is gone; what they guard is whole but for an entry being added.
+    component->cache->reset_after_fork();
+    new (&component->text_mutex) std::mutex;
+  }
+  reset_loaders_after_fork();
   for (auto &[plugin, lock] : living().process_locks) lock->reset_after_fork(survivor);
 }
 
@@ -156,45 +161,42 @@ OpenRequest read_open(std::string_view source, const tesseract_open_options &opt
   return request;
 }
 
+// Fills a component in; throws Failure.
+void open(tesseract_component &made, std::string_view source, const tesseract_open_options &options,
+          std::string_view loader) {
+  const RunningCall running;
+  const Opening opening;
+  const OpenRequest request = read_open(source, options, loader);
+  made.source = request.source;
+  made.listing = request.listing;
+  load(made, request);
+  describe(made);
+  set_lock(made);
+}
+
 int32_t open_component(const char *text, uint64_t length, const tesseract_open_options *options,
                        std::string_view loader, tesseract_component **component,
                        tesseract_error **error) {
-  if (!fresh(error)) return TESSERACT_ERROR_INVALID_ARGUMENT;
-  std::string source;
-  std::string name;
-  Failure failure(TESSERACT_OK, {});
-  const int32_t status = guarded(error, Place{}, [&] {
+  Place place;
+  // Owns the log from the start: its free function is called however opening ends.
+  std::unique_ptr<tesseract_component> made;
+  return guarded(fresh(error) ? error : nullptr, place, [&] {
     install_fork_handlers({before_fork, after_fork, reset_locks_in_child});
-    require(component, "component");
-    require(text, "source");
-    source = read_text(text, length, "source");
+    made = std::make_unique<tesseract_component>();
     const tesseract_open_options asked =
         read_optional(options, TESSERACT_OPEN_LISTING, "the options");
-    auto made = std::make_unique<tesseract_component>();
     made->log.function = asked.log;
     made->log.data = asked.log_data;
     made->log.free = asked.log_free;
-    const RunningCall running;
-    const Opening opening;
-    try {
-      const OpenRequest request = read_open(source, asked, loader);
-      made->source = request.source;
-      made->listing = request.listing;
-      load(*made, request);
-      describe(*made);
-      set_lock(*made);
-    } catch (Failure &why) {
-      return report(
-          error,
-          Place{made->source.empty() ? std::string_view(source) : std::string_view(made->source),
-                {},
-                {}},
-          why);
-    }
+    if (!fresh(error))
+      throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT, "*error must be null before the call");
+    require(component, "component");
+    require(text, "source");
+    place.component = read_text(text, length, "source");
+    open(*made, place.component, asked, loader);
     *component = made.release();
     return TESSERACT_OK;
   });
-  return status;
 }
 
 }  // namespace
@@ -260,14 +262,14 @@ tesseract_component::tesseract_component() : cache(std::make_unique<host::Signat
 }
 
 tesseract_component::~tesseract_component() {
-  if (plugin && plugin->destroy) plugin->destroy(instance);
+  if (plugin && plugin->destroy) host::quietly([this] { plugin->destroy(instance); });
   host::Living &all = host::living();
   const std::lock_guard guard(all.mutex);
   std::erase(all.components, this);
 }
 
 void tesseract_component::count_copy(int32_t reason, uint64_t bytes) {
-  if (reason < host::copy_layout || reason > host::copy_owned) return;
+  if (reason < TESSERACT_COPY_LAYOUT || reason > TESSERACT_COPY_OWNED) return;
   Copies &counter = copies[static_cast<size_t>(reason - 1)];
   counter.count.fetch_add(1, std::memory_order_relaxed);
   counter.bytes.fetch_add(bytes, std::memory_order_relaxed);

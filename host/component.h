@@ -23,13 +23,6 @@ struct alignas(64) CallCount {
   std::atomic<uint64_t> value{0};
 };
 
-enum CopyReason : int32_t {
-  copy_layout = TESSERACT_COPY_LAYOUT,
-  copy_dtype = TESSERACT_COPY_DTYPE,
-  copy_device = TESSERACT_COPY_DEVICE,
-  copy_owned = TESSERACT_COPY_OWNED,
-};
-
 }  // namespace host
 
 // The way of a component's lines to the embedder.
@@ -69,7 +62,7 @@ struct tesseract_component {
   struct Copies {
     std::atomic<uint64_t> count{0}, bytes{0};
   };
-  std::array<Copies, 4> copies;  // by CopyReason - 1
+  std::array<Copies, 4> copies;  // by TESSERACT_COPY_… - 1
 
   std::unique_ptr<host::SignatureCache> cache;
 
@@ -101,14 +94,20 @@ class ComponentReference {
   ComponentReference(const ComponentReference &) = delete;
   ComponentReference &operator=(const ComponentReference &) = delete;
 
-  tesseract_component *get() const { return component_; }
-  tesseract_component *operator->() const { return component_; }
-
   static void release(tesseract_component *component);
 
  private:
   tesseract_component *component_;
 };
+
+// Runs a function of a component that has no way to report: what it throws is dropped.
+template <typename Body>
+void quietly(Body &&body) noexcept {
+  try {
+    body();
+  } catch (...) {
+  }
+}
 
 // Throws Failure unless one-shot calls may be made: closed, or only listed.
 void require_open(const tesseract_component &component);

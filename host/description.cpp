@@ -125,10 +125,7 @@ class TableReader {
     } catch (const Failure &failure) {
       refuse(failure.message);
     }
-    const bool dynamic = std::any_of(pattern.begin(), pattern.end(), [](const Segment &s) {
-      return s.kind == Segment::Kind::any_index || s.kind == Segment::Kind::any_key;
-    });
-    if (dynamic && !context_.patterns)
+    if (is_pattern(pattern) && !context_.patterns)
       refuse("leaf " + quote(path) + ": containers need a component with prepare");
     check_place(path, format_path(pattern));
     return pattern;

@@ -16,7 +16,6 @@ namespace host {
 struct Dim {
   int64_t length = -1;  // fixed where >= 0
   int32_t name = -1;    // an index into Description::names where >= 0
-  bool free() const { return length < 0 && name < 0; }
 };
 
 struct ArrayLeaf {

@@ -100,12 +100,8 @@ std::string misfit(const ValueLeaf &leaf, const Json &value) {
 }
 
 bool has_patterns(const LeafTable &table) {
-  const auto dynamic = [](const auto &leaf) {
-    return std::any_of(leaf.pattern.begin(), leaf.pattern.end(), [](const Segment &segment) {
-      return segment.kind == Segment::Kind::any_index || segment.kind == Segment::Kind::any_key;
-    });
-  };
-  return std::any_of(table.values.begin(), table.values.end(), dynamic);
+  return std::any_of(table.values.begin(), table.values.end(),
+                     [](const ValueLeaf &leaf) { return is_pattern(leaf.pattern); });
 }
 
 class DocumentReader {

@@ -80,9 +80,6 @@ bool dtype_floating(const DLDataType &dtype) {
 bool dtype_complex(const DLDataType &dtype) {
   return kind(dtype) == 3;
 }
-bool dtype_integer(const DLDataType &dtype) {
-  return kind(dtype) == 1;
-}
 bool dtype_boolean(const DLDataType &dtype) {
   return kind(dtype) == 0;
 }

@@ -21,13 +21,12 @@ std::string dtype_name(const DLDataType &dtype);
 // Bytes of an element; 0 for what the host can't address (parts of bytes, lanes, unknown codes).
 uint32_t dtype_size(const DLDataType &dtype);
 
-// True if arrays of `from` may be converted to `to`: the same kind (bool < unsigned, signed <
-// float < complex) or any integer to any integer.
+// True if arrays of `from` may be converted to `to`: within a kind (any integer to any integer, any
+// float to any float), or to a wider one, bool to integer to float to complex.
 bool dtype_castable(const DLDataType &from, const DLDataType &to);
 
 bool dtype_floating(const DLDataType &dtype);  // bfloat16 included, complex not
 bool dtype_complex(const DLDataType &dtype);
-bool dtype_integer(const DLDataType &dtype);
 bool dtype_boolean(const DLDataType &dtype);
 
 }  // namespace host

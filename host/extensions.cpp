@@ -63,13 +63,8 @@ int32_t unload(const char *source, uint64_t length, tesseract_error **error) {
     asked.text = {text.data(), text.size()};
     asked.options = TESSERACT_STR("{}");
     while_nothing_opens([&] {
-      Frame frame{};
-      frame.shown.size = sizeof frame.shown;
-      frame.shown.host = &host_table;
-      const int32_t status =
-          call_component(frame, [&] { return loader.unload(&asked, plugin_in_use, &frame.shown); });
-      if (status != TESSERACT_OK) throw component_failure(frame, status);
-      delete frame.error;
+      LooseFrame frame;
+      frame.check(frame.run([&] { return loader.unload(&asked, plugin_in_use, frame.shown()); }));
     });
     return TESSERACT_OK;
   });
@@ -95,9 +90,7 @@ int32_t call_with(tesseract_component *component, Body body,
   own->cancel = options.cancel;
   own->shown.stream = options.stream;
   const SerialEntry entry(*component);
-  const int32_t status =
-      frame.run([&] { return body.run(component->instance, frame.shown(), body.data); });
-  if (status != TESSERACT_OK) throw component_failure(*own, status);
+  frame.check(frame.run([&] { return body.run(component->instance, frame.shown(), body.data); }));
   return TESSERACT_OK;
 }
 
@@ -116,13 +109,8 @@ int32_t shut_down(double seconds) {
   for (int i = 0; i < loaders.count(); i++) {
     const tesseract_loader_table &loader = *loaders.at(i);
     if (!loader.shutdown) continue;
-    Frame frame{};
-    frame.shown.size = sizeof frame.shown;
-    frame.shown.host = &host_table;
-    const int32_t status =
-        call_component(frame, [&] { return loader.shutdown(seconds, &frame.shown); });
-    if (status != TESSERACT_OK) throw component_failure(frame, status);
-    delete frame.error;
+    LooseFrame frame;
+    frame.check(frame.run([&] { return loader.shutdown(seconds, frame.shown()); }));
   }
   return TESSERACT_OK;
 }
@@ -146,7 +134,10 @@ const void *tesseract_component_extension(const tesseract_component *component, 
                                           uint64_t length) {
   if (!component || !id || component->listing || !component->plugin->extension) return nullptr;
   const std::string_view text = host::offered_text(id, length);
-  return component->plugin->extension(component->instance, text.data(), text.size());
+  const void *table = nullptr;
+  host::quietly(
+      [&] { table = component->plugin->extension(component->instance, text.data(), text.size()); });
+  return table;
 }
 
 int32_t tesseract_call_with(tesseract_component *component,
@@ -156,7 +147,11 @@ int32_t tesseract_call_with(tesseract_component *component,
   return host::guarded(error, component ? component->place() : host::Place{}, [&] {
     host::require(component, "component");
     host::require(reinterpret_cast<const void *>(body), "body");
-    const tesseract_call_options asked = host::read_optional(options, 0, "the call's options");
+    const tesseract_call_options asked =
+        host::read_optional(options, TESSERACT_NO_COPY, "the call's options");
+    if (asked.flags || asked.owners)
+      throw host::Failure(TESSERACT_ERROR_INVALID_ARGUMENT,
+                          "there are no arrays: flags must be 0 and owners null");
     return host::call_with(component, {body, data}, asked);
   });
 }

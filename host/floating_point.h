@@ -25,12 +25,11 @@ class DefaultFloatingPoint {
 
  private:
 #if defined(__x86_64__)
-  // The x87 unit only where it is not in its default state: its environment is slow to load.
+  // The x87 unit only where it is, or was left, in another than its default state: its environment
+  // is slow to load.
   void enter() {
     mxcsr_ = _mm_getcsr();
-    __asm__ volatile("fnstcw %0" : "=m"(control_));
-    __asm__ volatile("fnstsw %0" : "=m"(status_));
-    unusual_ = (control_ & 0x0F7F) != 0x037F || (status_ & 0x3F) != 0;
+    unusual_ = !x87_is_default();
     if (unusual_) {
       std::fegetenv(&environment_);
       std::fesetenv(FE_DFL_ENV);
@@ -38,12 +37,22 @@ class DefaultFloatingPoint {
     _mm_setcsr(0x1F80);
   }
   void leave() {
-    if (unusual_) std::fesetenv(&environment_);
+    if (unusual_) {
+      std::fesetenv(&environment_);
+    } else if (!x87_is_default()) {
+      std::fesetenv(FE_DFL_ENV);
+    }
     _mm_setcsr(mxcsr_);
   }
 
+  static bool x87_is_default() {
+    uint16_t control = 0, status = 0;
+    __asm__ volatile("fnstcw %0" : "=m"(control));
+    __asm__ volatile("fnstsw %0" : "=m"(status));
+    return control == 0x037F && (status & 0x00FF) == 0;
+  }
+
   uint32_t mxcsr_ = 0;
-  uint16_t control_ = 0, status_ = 0;
   bool unusual_ = false;
 #else
   void enter() {

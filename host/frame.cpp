@@ -1,5 +1,7 @@
 #include "frame.h"
 
+#include <algorithm>
+
 #include "cancel.h"
 #include "dtype.h"
 #include "extensions.h"
@@ -43,13 +45,6 @@ int32_t cancelled(const tesseract_frame *frame) {
   return cancel && cancel->requested.load(std::memory_order_relaxed) ? 1 : 0;
 }
 
-bool fits(const DLTensor &tensor, const DLDataType *dtype, int32_t ndim, const int64_t *shape) {
-  if (tensor.ndim != ndim || (dtype && !same_dtype(tensor.dtype, *dtype))) return false;
-  for (int32_t k = 0; k < ndim; k++)
-    if (tensor.shape[k] != shape[k]) return false;
-  return true;
-}
-
 int32_t check_shape(tesseract_frame *frame, int32_t ndim, const int64_t *shape) {
   if (ndim < 0 || ndim > 64 || (ndim > 0 && !shape))
     return frame_error(frame, TESSERACT_ERROR_COMPONENT, {}, "an output of impossible rank");
@@ -75,14 +70,7 @@ int32_t allocate_output(tesseract_frame *frame, uint64_t index, const DLDataType
   } catch (...) {
     return frame_error(frame, TESSERACT_ERROR_OUT_OF_MEMORY, {}, "out of memory");
   }
-  DLTensor *const shown = frame->outputs[index];
-  if (!fits(*shown, dtype, ndim, shape))
-    return frame_error(frame, TESSERACT_ERROR_SCHEMA, {},
-                       "output " + std::to_string(index) + " has the shape " +
-                           shape_text(shown->ndim, shown->shape) + ", the component made " +
-                           shape_text(ndim, shape));
-  if (tensor) *tensor = shown;
-  return TESSERACT_OK;
+  return settled_output(frame, index, dtype, ndim, shape, tensor);
 }
 
 int32_t add_output(tesseract_frame *frame, const char *path, uint64_t path_length,
@@ -142,6 +130,20 @@ const tesseract_host_table host_table = {
     extension,
 };
 
+int32_t settled_output(tesseract_frame *frame, uint64_t index, const DLDataType *dtype,
+                       int32_t ndim, const int64_t *shape, DLTensor **tensor) {
+  DLTensor *const shown = frame->outputs[index];
+  const bool fits = shown->ndim == ndim && (!dtype || same_dtype(shown->dtype, *dtype)) &&
+                    std::equal(shape, shape + ndim, shown->shape);
+  if (!fits)
+    return frame_error(frame, TESSERACT_ERROR_SCHEMA, {},
+                       "output " + std::to_string(index) + " has the shape " +
+                           shape_text(shown->ndim, shown->shape) + ", the component made " +
+                           shape_text(ndim, shape));
+  if (tensor) *tensor = shown;
+  return TESSERACT_OK;
+}
+
 int32_t frame_error(tesseract_frame *frame, int32_t status, std::string_view path,
                     const std::string &text) noexcept {
   return error_set(frame, status, path.data(), path.size(), text.data(), text.size());
@@ -170,9 +172,12 @@ Failure component_failure(Frame &frame, int32_t status) {
   return failure;
 }
 
-LooseFrame::LooseFrame(tesseract_component &component) : frame_{} {
+LooseFrame::LooseFrame() : frame_{} {
   frame_.shown.size = sizeof frame_.shown;
   frame_.shown.host = &host_table;
+}
+
+LooseFrame::LooseFrame(tesseract_component &component) : LooseFrame() {
   frame_.shown.log = &component.log;
   frame_.component = &component;
 }
@@ -184,7 +189,7 @@ LooseFrame::~LooseFrame() {
 void LooseFrame::check(int32_t status, const char *function) {
   if (status == TESSERACT_OK) return;
   Failure failure = component_failure(frame_, status);
-  failure.message = std::string(function) + ": " + failure.message;
+  if (function) failure.message = std::string(function) + ": " + failure.message;
   throw failure;
 }
 

@@ -51,6 +51,10 @@ struct Frame {
 int32_t frame_error(tesseract_frame *frame, int32_t status, std::string_view path,
                     const std::string &text) noexcept;
 
+// allocate_output for an output that has its tensor already: that, if shape and dtype agree.
+int32_t settled_output(tesseract_frame *frame, uint64_t index, const DLDataType *dtype,
+                       int32_t ndim, const int64_t *shape, DLTensor **tensor);
+
 // The failure that a component's status and what it recorded amount to; frees the record.
 Failure component_failure(Frame &frame, int32_t status);
 
@@ -73,6 +77,7 @@ int32_t call_component(Frame &frame, Body &&body) noexcept {
 class LooseFrame {
  public:
   explicit LooseFrame(tesseract_component &component);
+  LooseFrame();  // of no component: for loaders' unload and shutdown; there is no log
   ~LooseFrame();
   LooseFrame(const LooseFrame &) = delete;
   LooseFrame &operator=(const LooseFrame &) = delete;
@@ -84,8 +89,8 @@ class LooseFrame {
     return call_component(frame_, body);
   }
 
-  // Throws the Failure of a status; `function` names what failed where the component said nothing.
-  void check(int32_t status, const char *function);
+  // Throws the Failure of a status other than ok; `function` names what failed, may be null.
+  void check(int32_t status, const char *function = nullptr);
 
  private:
   Frame frame_;

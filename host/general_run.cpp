@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "dtype.h"
-#include "floating_point.h"
 #include "result.h"
 #include "run.h"
 #include "text.h"
@@ -139,8 +138,11 @@ class GeneralRun final : public OutputSink {
   }
 
   void forbid_copy(const Position &position, const std::string &reason) const {
-    if (request_.no_copy)
-      fail(TESSERACT_ERROR_SCHEMA, position, reason + ", and copies are forbidden");
+    if (!request_.no_copy) return;
+    const std::string types = position.converts() ? " from " + dtype_name(position.given) + " to " +
+                                                        dtype_name(position.declared)
+                                                  : "";
+    fail(TESSERACT_ERROR_SCHEMA, position, reason + types + ", and copies are forbidden");
   }
 
   // ---- Views
@@ -175,7 +177,8 @@ class GeneralRun final : public OutputSink {
   void count(const Position &position, const DLTensor &given, const View &view) const {
     uint64_t count = 0, bytes = 0;
     count_bytes(given.ndim, given.shape, dtype_size(view.tensor.dtype), &count, &bytes);
-    call_.component->count_copy(position.converts() ? copy_dtype : copy_layout, bytes);
+    call_.component->count_copy(position.converts() ? TESSERACT_COPY_DTYPE : TESSERACT_COPY_LAYOUT,
+                                bytes);
   }
 
   void examine_input(uint32_t i) {
@@ -193,10 +196,8 @@ class GeneralRun final : public OutputSink {
     }
     check_memory(position, *given, &view.range);
     check_lengths(position, *given, true);
-    const std::string conversion = "its dtype must be converted from " +
-                                   dtype_name(position.given) + " to " +
-                                   dtype_name(position.declared);
-    const char *reason = position.converts() ? conversion.c_str() : unfit(position, *given);
+    const char *reason =
+        position.converts() ? "its dtype must be converted" : unfit(position, *given);
     if (!reason) return show(position, *given, view);
     forbid_copy(position, reason);
     replace(position, *given, view);
@@ -355,20 +356,12 @@ class GeneralRun final : public OutputSink {
     while (i < call_.n_out && call_.out[i].index != index) i++;
     const Position &position = call_.out[i];
     Output &output = out_[i];
-    if (output.settled) {
-      const DLTensor &shown = output.tensor;
-      if (shown.ndim != ndim || (dtype && !same_dtype(*dtype, shown.dtype)) ||
-          !std::equal(shape, shape + ndim, shown.shape))
-        mismatch(position, "it has the shape " + shape_text(shown.ndim, shown.shape) +
-                               ", the component made " + shape_text(ndim, shape));
-    } else {
-      const DLDataType made = dtype ? *dtype : position.declared;
-      check_made(position, made, ndim, shape);
-      settle(i, made, ndim, shape);
-      check_overlap();
-    }
+    if (output.settled) return settled_output(frame, index, dtype, ndim, shape, tensor);
+    const DLDataType made = dtype ? *dtype : position.declared;
+    check_made(position, made, ndim, shape);
+    settle(i, made, ndim, shape);
+    check_overlap();
     if (tensor) *tensor = &output.tensor;
-    (void)frame;
     return TESSERACT_OK;
   }
 

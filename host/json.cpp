@@ -14,8 +14,8 @@ namespace {
 
 constexpr int deepest = 512;
 
-// The word that JSON lacks, and the string that stands for it: no text of a caller begins with
-// U+0001 by accident.
+// The word that JSON lacks, and the string that stands for it.  A text that holds U+0001 itself is
+// refused, so that no string of a caller's can stand for a number.
 struct Word {
   std::string_view bare, quoted, string;
   double value;
@@ -82,6 +82,8 @@ std::string quote_words(std::string_view text, std::string_view what, int32_t st
 
 Json parse_json(std::string_view text, std::string_view what, int32_t status) {
   if (text.find('\0') != std::string_view::npos) broken(what, status, "it holds a NUL character");
+  if (text.find("\\u0001") != std::string_view::npos)
+    broken(what, status, "the control character U+0001 is not accepted");
   const std::string quoted_text = quote_words(text, what, status);
   std::vector<std::set<std::string>> keys;  // of the objects that are open
   const auto watch = [&](int, Json::parse_event_t event, Json &parsed) {

@@ -78,8 +78,7 @@ std::vector<std::string> loader_files(const std::string &folder) {
   return files;
 }
 
-// The loader table of a library, or a note saying why there is none.  Only files that say to be
-// loaders by their symbol are kept; the loaders of one Python version lie beside them.
+// The loader table of a library, or null and a note saying why there is none.
 const tesseract_loader_table *read_loader(const std::string &file, std::string *note) {
   void *library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
@@ -91,6 +90,7 @@ const tesseract_loader_table *read_loader(const std::string &file, std::string *
   const auto entry = reinterpret_cast<Entry>(dlsym(library, "tesseract_plugin_v1"));
   const tesseract_plugin_table *plugin = nullptr;
   if (!entry || entry(&host_table, &plugin) != TESSERACT_OK || !plugin ||
+      plugin->abi.min > TESSERACT_ABI_MAX || plugin->abi.max < TESSERACT_ABI_MIN ||
       !TESSERACT_HAS(tesseract_plugin_table, plugin, extension) || !plugin->extension) {
     *note = file + ": it is no loader of this ABI";
     return nullptr;
@@ -153,6 +153,10 @@ const tesseract_loader_table *find(const LoaderList &list, std::string_view sour
 }
 
 }  // namespace
+
+void reset_loaders_after_fork() {
+  new (&loaders().mutex) std::mutex;
+}
 
 const LoaderList &known_loaders() {
   return loaders().list;

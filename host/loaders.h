@@ -5,7 +5,6 @@
 
 #include <array>
 #include <atomic>
-#include <string>
 #include <string_view>
 
 namespace host {
@@ -28,6 +27,9 @@ class LoaderList {
   std::array<const tesseract_loader_table *, most> tables_{};
   std::atomic<int> count_{0};
 };
+
+// In a forked child: whoever held the lock is gone.
+void reset_loaders_after_fork();
 
 // Those known so far, for hooks.
 const LoaderList &known_loaders();

@@ -1,7 +1,6 @@
 // One-shot calls: a signature is resolved once and remembered.
 #pragma once
 
-#include <array>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -20,6 +19,9 @@ class SignatureCache {
 
   // Remembers a call; not after clear().
   void add(uint64_t hash, std::string key, const CallReference &call);
+
+  // In a forked child: whoever held the lock is gone.
+  void reset_after_fork() { new (&mutex_) std::mutex; }
 
   // Forgets all, for good: cached calls hold their component.
   void clear();

@@ -1,5 +1,6 @@
 #include "path.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "error.h"
@@ -96,6 +97,12 @@ std::string format_path(const Path &path) {
     }
   }
   return text;
+}
+
+bool is_pattern(const Path &path) {
+  return std::any_of(path.begin(), path.end(), [](const Segment &segment) {
+    return segment.kind == Segment::Kind::any_index || segment.kind == Segment::Kind::any_key;
+  });
 }
 
 bool matches(const Path &pattern, const Path &path) {

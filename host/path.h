@@ -17,6 +17,9 @@ struct Segment {
 
 using Path = std::vector<Segment>;
 
+// True if a segment stands for any index or key.
+bool is_pattern(const Path &path);
+
 // Splits a path; throws Failure (schema) where it is malformed.  "" is the empty path, the root.
 Path parse_path(std::string_view text);
 

@@ -1,16 +1,15 @@
 // From a signature to the program of its runs.
 
 #include <algorithm>
-#include <cstring>
 #include <map>
-#include <tuple>
+#include <span>
 
 #include "call.h"
 #include "derive.h"
 #include "dtype.h"
 #include "frame.h"
 #include "overlap.h"
-#include "request.h"
+#include "resolved_signature.h"
 #include "run.h"
 #include "signature.h"
 #include "text.h"
@@ -127,6 +126,8 @@ class CallBuilder {
     } else if (jacobian) {
       for (const GivenLeaf &of : given_.of)
         for (const GivenLeaf &wrt : given_.wrt) call_->out.push_back(wanted_jacobian(of, wrt));
+      for (const GivenLeaf &of : given_.of) rows_.push_back(wanted(of, false));
+      for (const GivenLeaf &wrt : given_.wrt) columns_.push_back(wanted(wrt, true));
     } else {
       for (const GivenLeaf &leaf : given_.of) call_->out.push_back(wanted(leaf, false));
     }
@@ -269,7 +270,7 @@ class CallBuilder {
 
   // Constants take part like tensors: what they bind is fixed.
   void bind_constants() {
-    call_->bound.assign(call_->n_variables, -1);
+    bound_.assign(call_->n_variables, -1);
     for (auto &[index, tensor] : given_.constants) {
       const ArrayLeaf &leaf = component_.description.inputs.arrays[index];
       const GivenLeaf given = {leaf.path, &leaf, index, nullptr};
@@ -278,7 +279,7 @@ class CallBuilder {
         fail(given, "expected rank " + std::to_string(leaf.dims.size()) + ", found " +
                         std::to_string(value.ndim));
       const std::vector<Length> lengths = variables_.lengths(given, true, value.ndim, false);
-      call_->bound.resize(variables_.count(), -1);
+      bound_.resize(variables_.count(), -1);
       for (size_t k = 0; k < lengths.size(); k++) bind(given, value, lengths[k], k);
       call_->constants.push_back({index, std::move(tensor)});
     }
@@ -286,17 +287,19 @@ class CallBuilder {
     const auto fix = [this](std::vector<Position> &positions) {
       for (Position &position : positions)
         for (Length &length : position.lengths)
-          if (length.variable >= 0 && call_->bound[static_cast<size_t>(length.variable)] >= 0)
-            length = {call_->bound[static_cast<size_t>(length.variable)], -1};
+          if (length.variable >= 0 && bound_[static_cast<size_t>(length.variable)] >= 0)
+            length = {bound_[static_cast<size_t>(length.variable)], -1};
     };
     fix(call_->in);
     fix(call_->out);
+    fix(rows_);
+    fix(columns_);
   }
 
   void bind(const GivenLeaf &given, const DLTensor &value, const Length &length, size_t axis) {
     int64_t expected = length.fixed;
     if (length.variable >= 0) {
-      int64_t &bound = call_->bound[static_cast<size_t>(length.variable)];
+      int64_t &bound = bound_[static_cast<size_t>(length.variable)];
       if (bound < 0) bound = value.shape[axis];
       expected = bound;
     }
@@ -406,64 +409,27 @@ class CallBuilder {
   // ---- What is handed out
 
   void resolve() {
-    fill_signature(call_->resolved, false);
+    resolve_signature(call_->resolved, given_, positions(), false);
     const bool converts = std::any_of(call_->in.begin(), call_->in.end(),
                                       [](const Position &position) { return position.converts(); });
     if (!converts) return;
     call_->seen = std::make_unique<ResolvedSignature>();
-    fill_signature(*call_->seen, true);
+    resolve_signature(*call_->seen, given_, positions(), true);
   }
 
-  // `declared`: with the dtypes that the component sees, not those that the caller gives.
-  void fill_signature(ResolvedSignature &resolved, bool declared) {
-    declared_ = declared;
-    resolved.json = given_.json;
-    fill(resolved.inputs, given_.inputs, call_->in, 0);
-    resolved.inputs.leaves.json = {resolved.json.data(), resolved.json.size()};
+  SignaturePositions positions() const {
+    const std::span<const Position> in(call_->in), out(call_->out);
     const size_t inputs = given_.inputs.size();
-    const bool vjp = given_.endpoint == TESSERACT_ENDPOINT_VJP;
-    const bool jvp = given_.endpoint == TESSERACT_ENDPOINT_JVP;
-    if (given_.endpoint == TESSERACT_ENDPOINT_JACOBIAN) {
-      std::vector<Position> rows, columns;
-      for (const GivenLeaf &of : given_.of)
-        rows.push_back(wanted({of.path, of.leaf, of.table_index, nullptr}, false));
-      for (const GivenLeaf &wrt : given_.wrt)
-        columns.push_back(wanted({wrt.path, wrt.leaf, wrt.table_index, nullptr}, true));
-      fill(resolved.of, given_.of, rows, 0);
-      fill(resolved.wrt, given_.wrt, columns, 0);
-    } else {
-      fill(resolved.of, given_.of, vjp ? call_->in : call_->out, vjp ? inputs : 0);
-      fill(resolved.wrt, given_.wrt, jvp ? call_->in : call_->out, jvp ? inputs : 0);
+    switch (given_.endpoint) {
+      case TESSERACT_ENDPOINT_JACOBIAN:
+        return {in, rows_, columns_};
+      case TESSERACT_ENDPOINT_JVP:
+        return {in.first(inputs), out, in.subspan(inputs)};
+      case TESSERACT_ENDPOINT_VJP:
+        return {in.first(inputs), in.subspan(inputs), out};
+      default:
+        return {in, out, {}};
     }
-    tesseract_signature &signature = resolved.signature;
-    signature.flags = given_.no_copy ? TESSERACT_NO_COPY : 0;
-    signature.endpoint = given_.endpoint;
-    signature.inputs = &resolved.inputs.leaves;
-    signature.of = &resolved.of.leaves;
-    signature.wrt = given_.wrt.empty() ? nullptr : &resolved.wrt.leaves;
-  }
-
-  void fill(ResolvedSignature::List &list, const std::vector<GivenLeaf> &leaves,
-            const std::vector<Position> &positions, size_t first) {
-    const size_t n = leaves.size();
-    list.paths.resize(n);
-    list.shapes.resize(n);
-    list.tensors.resize(n);
-    list.items.resize(n);
-    for (size_t i = 0; i < n; i++) {
-      const Position &position = positions[first + i];
-      list.paths[i] = leaves[i].path;
-      for (const Length &length : position.lengths)
-        list.shapes[i].push_back(length.fixed >= 0 ? length.fixed : -1);
-      DLTensor &tensor = list.tensors[i] = {};
-      tensor.device = {kDLCPU, 0};
-      tensor.ndim = position.any_rank ? -1 : position.rank();
-      tensor.dtype = declared_ && position.declared.lanes ? position.declared : position.given;
-      tensor.shape = list.shapes[i].empty() ? nullptr : list.shapes[i].data();
-      list.items[i] = {{list.paths[i].data(), list.paths[i].size()}, &tensor, nullptr};
-    }
-    list.leaves.count = static_cast<int64_t>(n);
-    list.leaves.items = list.items.data();
   }
 
   void prepare_plan(const tesseract_plugin_table &plugin) {
@@ -481,9 +447,10 @@ class CallBuilder {
   GivenSignature given_;
   Variables variables_;
   CallReference call_;
+  std::vector<int64_t> bound_;  // lengths that constants bind, -1 else
   bool by_signature_ = false;
   bool loose_ = false;
-  bool declared_ = false;
+  std::vector<Position> rows_, columns_;  // of a Jacobian: its outputs and inputs
 };
 
 }  // namespace

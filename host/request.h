@@ -32,7 +32,7 @@ Struct read_request(const Struct *given, uint32_t known_flags, const char *name)
                     std::string(name) + " asks for something that this library is too old for");
   if (copy.flags & ~known_flags)
     throw Failure(TESSERACT_ERROR_VERSION,
-                  std::string(name) + " has flags that this library does " + "not know");
+                  std::string(name) + " has flags that this library does not know");
   return copy;
 }
 
@@ -45,12 +45,6 @@ Struct read_optional(const Struct *given, uint32_t known_flags, const char *name
     return defaults;
   }
   return read_request(given, known_flags, name);
-}
-
-// What a side offers: true when the table is there and reaches its last required member.
-template <typename Table>
-bool offers(const Table *table, size_t required) {
-  return table && table->size >= required;
 }
 
 }  // namespace host

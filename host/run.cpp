@@ -189,16 +189,7 @@ class ExtraSink final : public OutputSink {
 
   int32_t allocate(tesseract_frame *frame, uint64_t index, const DLDataType *dtype, int32_t ndim,
                    const int64_t *shape, DLTensor **tensor) override {
-    DLTensor *shown = frame->outputs[index];
-    const bool fits = shown->ndim == ndim && (!dtype || same_dtype(*dtype, shown->dtype)) &&
-                      std::equal(shape, shape + ndim, shown->shape);
-    if (!fits)
-      return frame_error(frame, TESSERACT_ERROR_SCHEMA, {},
-                         "output " + std::to_string(index) + " has the shape " +
-                             shape_text(shown->ndim, shown->shape) + ", the component made " +
-                             shape_text(ndim, shape));
-    if (tensor) *tensor = shown;
-    return TESSERACT_OK;
+    return settled_output(frame, index, dtype, ndim, shape, tensor);
   }
 
   int32_t add(tesseract_frame *frame, std::string_view path, const DLDataType *dtype, int32_t ndim,

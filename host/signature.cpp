@@ -115,10 +115,9 @@ class SignatureReader {
     const Path path = parse_path(text);
     std::string canonical = format_path(path);
     const LeafTable &leaves = table(side);
-    for (const Segment &segment : path)
-      if (segment.kind == Segment::Kind::any_index || segment.kind == Segment::Kind::any_key)
-        throw Failure(TESSERACT_ERROR_SCHEMA,
-                      "path " + quote(text) + " is a pattern: name one element", text);
+    if (is_pattern(path))
+      throw Failure(TESSERACT_ERROR_SCHEMA,
+                    "path " + quote(text) + " is a pattern: name one element", text);
     if (const ArrayLeaf *leaf = find_array(leaves, path))
       return {std::move(canonical), leaf, static_cast<uint32_t>(leaf - leaves.arrays.data()),
               nullptr};
@@ -157,10 +156,7 @@ class SignatureReader {
     for (uint32_t i = 0; i < leaves.arrays.size(); i++) {
       const ArrayLeaf &leaf = leaves.arrays[i];
       if (derivative && !leaf.differentiable) continue;
-      const bool pattern = std::any_of(leaf.pattern.begin(), leaf.pattern.end(), [](const auto &s) {
-        return s.kind == Segment::Kind::any_index || s.kind == Segment::Kind::any_key;
-      });
-      if (!pattern)
+      if (!is_pattern(leaf.pattern))
         all.push_back({leaf.path, &leaf, i, nullptr});
       else if (derivative)
         throw Failure(TESSERACT_ERROR_SCHEMA,

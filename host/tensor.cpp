@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <numeric>
 
 #include "dtype.h"
 #include "element.h"
@@ -51,11 +50,7 @@ struct Axis {
 std::vector<Axis> copy_axes(const DLTensor &from, uint64_t from_item, const DLTensor &to,
                             uint64_t to_item) {
   const auto steps = [](const DLTensor &tensor, uint64_t item) {
-    std::vector<int64_t> strides(static_cast<size_t>(tensor.ndim));
-    if (tensor.strides)
-      std::copy_n(tensor.strides, tensor.ndim, strides.begin());
-    else
-      compact_strides(tensor.ndim, tensor.shape, Layout::row_major, strides.data());
+    std::vector<int64_t> strides = strides_of(tensor);
     for (int64_t &stride : strides) stride *= static_cast<int64_t>(item);
     return strides;
   };
@@ -117,11 +112,8 @@ bool forward_strides(const DLTensor &tensor) {
 
 // The first element that does not convert, in row-major order: found again for the message.
 int64_t find_misfit(const DLTensor &from, const DLTensor &to) {
-  std::vector<int64_t> index(static_cast<size_t>(from.ndim)), strides(index.size());
-  if (from.strides)
-    std::copy_n(from.strides, from.ndim, strides.begin());
-  else
-    compact_strides(from.ndim, from.shape, Layout::row_major, strides.data());
+  std::vector<int64_t> index(static_cast<size_t>(from.ndim));
+  const std::vector<int64_t> strides = strides_of(from);
   const int64_t item = dtype_size(from.dtype);
   std::array<char, 16> scratch;
   for (int64_t position = 0;; position++) {
@@ -161,6 +153,15 @@ void compact_strides(int32_t ndim, const int64_t *shape, Layout layout, int64_t 
     strides[k] = step;
     step *= std::max<int64_t>(shape[k], 1);
   }
+}
+
+std::vector<int64_t> strides_of(const DLTensor &tensor) {
+  std::vector<int64_t> strides(static_cast<size_t>(tensor.ndim));
+  if (tensor.strides)
+    std::copy_n(tensor.strides, tensor.ndim, strides.begin());
+  else
+    compact_strides(tensor.ndim, tensor.shape, Layout::row_major, strides.data());
+  return strides;
 }
 
 OwnedTensor make_tensor(const DLDataType &dtype, int32_t ndim, const int64_t *shape,
@@ -212,7 +213,7 @@ bool has_layout(const DLTensor &tensor, Layout layout) {
   if (layout == Layout::unchecked) return true;
   if (layout == Layout::any) return forward_strides(tensor) && separate_elements(tensor);
   if (!tensor.strides && layout == Layout::row_major) return true;
-  int64_t step = 1, own = 1;
+  int64_t step = 1;
   for (int32_t k = 0; k < tensor.ndim; k++)
     if (tensor.shape[k] == 0) return true;
   // Null strides are row-major, which for more than one long axis is not column-major.
@@ -221,8 +222,7 @@ bool has_layout(const DLTensor &tensor, Layout layout) {
                          [](int64_t length) { return length > 1; }) <= 1;
   for (int32_t i = 0; i < tensor.ndim; i++) {
     const int32_t k = layout == Layout::column_major ? i : tensor.ndim - 1 - i;
-    own = tensor.strides[k];
-    if (tensor.shape[k] != 1 && own != step) return false;
+    if (tensor.shape[k] != 1 && tensor.strides[k] != step) return false;
     step *= tensor.shape[k];
   }
   return true;

@@ -38,6 +38,9 @@ bool count_bytes(int32_t ndim, const int64_t *shape, uint64_t item, uint64_t *co
 // Strides of a compact tensor, in elements.
 void compact_strides(int32_t ndim, const int64_t *shape, Layout layout, int64_t *strides);
 
+// The strides of a tensor, written out where they are null.
+std::vector<int64_t> strides_of(const DLTensor &tensor);
+
 // The addresses [begin, end) that the elements take; empty for no elements.
 struct Range {
   uintptr_t begin = 0, end = 0;

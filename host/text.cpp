@@ -1,7 +1,5 @@
 #include "text.h"
 
-#include <cstring>
-
 #include "error.h"
 
 namespace host {

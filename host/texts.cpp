@@ -28,6 +28,20 @@ constexpr EndpointText endpoint_texts[] = {
      "Shapes and dtypes of the outputs"},
 };
 
+// A value in a document that everybody can read: what is not finite becomes null.
+Document readable(const Json &json) {
+  double ignored;
+  if (non_finite(json, &ignored)) return nullptr;
+  if (!json.is_structured()) return Document::parse(json.dump());
+  Document copy = json.is_array() ? Document::array() : Document::object();
+  for (const auto &[key, value] : json.items())
+    if (json.is_array())
+      copy.push_back(readable(value));
+    else
+      copy[key] = readable(value);
+  return copy;
+}
+
 Document reference(const std::string &schema) {
   return {{"$ref", "#/components/schemas/" + schema}};
 }
@@ -70,9 +84,9 @@ Document value_schema(const ValueLeaf &leaf) {
   if (leaf.types.size() == 1)
     schema["type"] = leaf.types[0].get<std::string>();
   else if (!leaf.types.empty())
-    schema["type"] = Document::parse(leaf.types.dump());
-  if (!leaf.choices.is_null()) schema["enum"] = Document::parse(leaf.choices.dump());
-  if (leaf.default_value) schema["default"] = Document::parse(leaf.default_value->dump());
+    schema["type"] = readable(leaf.types);
+  if (!leaf.choices.is_null()) schema["enum"] = readable(leaf.choices);
+  if (leaf.default_value) schema["default"] = readable(*leaf.default_value);
   return schema;
 }
 

@@ -33,10 +33,9 @@ static int32_t create(const char *options, uint64_t length, void **out, tesserac
   (void)length;
   if (!made) return tesseract_fail(frame, TESSERACT_ERROR_OUT_OF_MEMORY, NULL, "no memory");
   const int named = option(options, "\"named\":");
-  made->length = (uint64_t)snprintf(made->description, sizeof made->description,
-                                    "{\"name\": \"bench\", \"threads\": \"%s\"",
-                                    option(options, "\"serial\":") ? "serial-per-instance"
-                                                                   : "concurrent");
+  made->length = (uint64_t)snprintf(
+      made->description, sizeof made->description, "{\"name\": \"bench\", \"threads\": \"%s\"",
+      option(options, "\"serial\":") ? "serial-per-instance" : "concurrent");
   add_leaves(made, "inputs", "x", option(options, "\"inputs\":"), named);
   add_leaves(made, "outputs", "y", option(options, "\"outputs\":"), named);
   made->description[made->length++] = '}';
