@@ -213,6 +213,7 @@ class CallBuilder {
                         " has a tensor, but a Jacobian takes no destinations",
                     of.tensor ? of.path : wrt.path);
     set_output_dtype(position, of, *of.leaf);
+    position.open = position.declared.lanes == 0;
     if (loose_) {
       // The contract keeps the dtype that the module returns.
       position.declared = position.given = says_itself;
