@@ -33,7 +33,7 @@ def read_junit(path: Path) -> Counts:
             counts.failed.append(name)
         elif (skipped := case.find("skipped")) is not None or case.get("status") == "notrun":
             reason = None if skipped is None else skipped.get("message")
-            counts.skipped.append(reason or name)
+            counts.skipped.append(reason.splitlines()[-1] if reason else name)
         else:
             counts.passed.append(name)
     return counts

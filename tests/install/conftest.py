@@ -20,7 +20,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     run(
         *(sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation"),
-        *("--wheel-dir", folder, f"-Cbuild-dir={ROOT / 'build-wheel'}", ROOT),
+        *("--wheel-dir", folder, f"--config-settings=build-dir={ROOT / 'build-wheel'}", ROOT),
         PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     )
     (built,) = folder.glob("*.whl")
