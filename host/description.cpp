@@ -201,8 +201,9 @@ class TableReader {
       if (const Json *value = reader.find("default"); value && !value->is_null())
         leaf.default_value = read_default(*value, leaf);
       leaf.required = reader.flag("required", !reader.find("default"));
-    } else if (reader.find("default") || reader.find("required")) {
-      refuse("leaf " + quote(path) + ": an output has no \"default\" and no \"required\"");
+    } else {
+      leaf.required = reader.flag("required", true);
+      if (reader.find("default")) refuse("leaf " + quote(path) + ": an output has no \"default\"");
     }
     complete(leaf);
     table_.arrays.push_back(std::move(leaf));
@@ -214,7 +215,7 @@ class TableReader {
     constexpr const char *layouts[] = {"row-major", "column-major", "any"};
     completed["layout"] = layouts[static_cast<int>(leaf.layout)];
     completed["alignment"] = leaf.alignment;
-    if (inputs_) completed["required"] = leaf.required;
+    completed["required"] = leaf.required;
   }
 
   std::optional<DLDataType> read_dtype(const Reader &reader) {

@@ -215,7 +215,7 @@ class GeneralRun final : public OutputSink {
       fail(TESSERACT_ERROR_INVALID_ARGUMENT, position,
            "its destination is null, and no result was asked for");
     output.lengths = known_shape(position);
-    const bool known = !position.any_rank && position.declared.lanes != 0 &&
+    const bool known = !position.optional && !position.any_rank && position.declared.lanes != 0 &&
                        std::all_of(output.lengths.begin(), output.lengths.end(),
                                    [](int64_t length) { return length >= 0; });
     if (known) {
@@ -328,8 +328,12 @@ class GeneralRun final : public OutputSink {
     for (uint32_t i = 0; i < call_.n_out; i++) {
       const Position &position = call_.out[i];
       Output &output = out_[i];
-      if (!output.settled)
-        fail(TESSERACT_ERROR_COMPONENT, position, "the component did not allocate it");
+      if (!output.settled) {
+        if (position.optional && !output.destination) continue;
+        fail(position.optional ? TESSERACT_ERROR_SCHEMA : TESSERACT_ERROR_COMPONENT, position,
+             position.optional ? "there is none, but a destination was given"
+                               : "the component did not allocate it");
+      }
       if (output.copy) {
         int64_t misfit = 0;
         copy_elements(output.tensor, *output.destination, &misfit);

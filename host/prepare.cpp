@@ -200,6 +200,8 @@ class CallBuilder {
     position.role = Position::Role::output;
     position.path = given.path;
     const ArrayLeaf &leaf = *given.leaf;
+    position.optional = !input && !leaf.required;
+    position.open = position.optional;
     set_output_dtype(position, given, leaf);
     const GivenLeaf &spec = input ? as_input(given) : given;
     if (leaf.any_rank && input && spec.tensor && !loose_) {

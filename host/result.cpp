@@ -21,6 +21,13 @@ int32_t add_entry(tesseract_result &result, tesseract_frame *frame, std::string_
   if (tesseract_result_find(&result, canonical.data(), canonical.size()) >= 0)
     return frame_error(frame, TESSERACT_ERROR_COMPONENT, path,
                        "it added the output " + quote(path) + " twice");
+  bool fits = leaf->any_rank || leaf->dims.size() == static_cast<size_t>(ndim);
+  for (size_t k = 0; fits && k < leaf->dims.size(); k++)
+    fits = leaf->dims[k].length < 0 || shape[k] < 0 || leaf->dims[k].length == shape[k];
+  if (!fits)
+    return frame_error(frame, TESSERACT_ERROR_COMPONENT, path,
+                       "it added the output " + quote(path) + " with the shape " +
+                           shape_text(ndim, shape) + ", which it does not describe");
   const DLDataType *made = dtype ? dtype : leaf->dtype ? &*leaf->dtype : nullptr;
   if (!made || dtype_size(*made) == 0 || (leaf->dtype && !same_dtype(*made, *leaf->dtype)))
     return frame_error(frame, TESSERACT_ERROR_COMPONENT, path,

@@ -180,7 +180,8 @@ TESSERACT_API const char *tesseract_result_path(const tesseract_result *result, 
 TESSERACT_API const char *tesseract_result_wrt(const tesseract_result *result, int64_t index,
                                                uint64_t *length);
 
-/* The tensor, owned by the result: strides written, byte_offset 0; null once taken.  Where a
+/* The tensor, owned by the result: strides written, byte_offset 0; null once taken, and where the
+ * component left out an optional output.  Where a
  * destination was given, it describes that.  Of an abstract evaluation data is null. */
 TESSERACT_API const DLTensor *tesseract_result_tensor(const tesseract_result *result,
                                                       int64_t index);

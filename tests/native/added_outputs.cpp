@@ -41,7 +41,7 @@ class AddedOutputs : public testing::Test {
                                                  static_cast<int32_t>(shape.size()), shape.data(),
                                                  &tensor));
       EXPECT_EQ(statuses.back() == TESSERACT_OK, tensor != nullptr);
-      if (tensor && shape[0]) static_cast<double *>(tensor->data)[0] = 5.0;
+      if (tensor) static_cast<double *>(tensor->data)[0] = 5.0;
     }
     return frame->n_outputs ? Puppet::copy_first(frame) : TESSERACT_OK;
   }

@@ -385,6 +385,26 @@ TEST_F(Misbehaviour, AllocatesWhatTheDestinationIsNot) {
   }
 }
 
+TEST_F(Misbehaviour, AllocatesWhatIsNotWanted) {
+  puppet.description = R"({"name": "puppet",
+    "inputs": [{"path": "x", "dtype": "float64", "shape": ["n"]}],
+    "outputs": [{"path": "y", "dtype": "float64", "shape": ["n"]},
+                {"path": "z", "dtype": "float64", "shape": [null]}]})";
+  int32_t unwanted = TESSERACT_OK;
+  puppet.apply = [&](tesseract_frame *frame) {
+    DLTensor *tensor = nullptr;
+    unwanted = frame->host->allocate_output(frame, 1, nullptr, 1, frame->inputs[0]->shape, &tensor);
+    EXPECT_EQ(tensor, nullptr);
+    return Puppet::copy_first(frame);
+  };
+  const auto component = opened();
+  Doubles x{1.0, 2.0};
+  Leaves inputs;
+  inputs.add("x", x);
+  EXPECT_EQ(values_of(evaluate(component, inputs, Leaves{"y"})), x.values);
+  EXPECT_NE(unwanted, TESSERACT_OK);
+}
+
 TEST_F(Misbehaviour, AllocatesAKnownShape) {
   puppet.apply = [](tesseract_frame *frame) {
     DLTensor *tensor = nullptr;
