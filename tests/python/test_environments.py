@@ -1,5 +1,4 @@
-"""A component whose folder holds an environment of Python's: its packages are not the component's.
-"""
+"""An environment of Python's in a component's folder: its packages are not the component's."""
 
 from __future__ import annotations
 
