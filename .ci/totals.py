@@ -1,13 +1,14 @@
 """Counts test steps: reads "exit status, tab, JUnit file or -, tab, name" lines from stdin.
 
-Prints a line for each step, then what was skipped or failed, and last "N passed, N failed".  Exits
-with 1 if anything failed or nothing passed.
+Prints a line for each step, then why tests were skipped and which failed, and last "N passed, N
+failed".  Exits with 1 if anything failed or nothing passed.
 """
 
 from __future__ import annotations
 
 import sys
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,11 +17,11 @@ SKIPPED_STATUS = 77
 
 @dataclass
 class Counts:
-    """Names of the tests of one step by outcome."""
+    """The tests of one step by outcome."""
 
     passed: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)  # the reasons, where they are told
 
 
 def read_junit(path: Path) -> Counts:
@@ -30,8 +31,9 @@ def read_junit(path: Path) -> Counts:
         name = "::".join(filter(None, (case.get("classname"), case.get("name"))))
         if case.find("failure") is not None or case.find("error") is not None:
             counts.failed.append(name)
-        elif case.find("skipped") is not None or case.get("status") == "notrun":
-            counts.skipped.append(name)
+        elif (skipped := case.find("skipped")) is not None or case.get("status") == "notrun":
+            reason = None if skipped is None else skipped.get("message")
+            counts.skipped.append(reason or name)
         else:
             counts.passed.append(name)
     return counts
@@ -67,9 +69,10 @@ def main() -> int:
         total.passed += counts.passed
         total.failed += counts.failed
         total.skipped += counts.skipped
-    for label, names in (("skipped", total.skipped), ("FAILED", total.failed)):
-        for name in names:
-            print(f"{label}: {name}")
+    for reason, number in Counter(total.skipped).items():
+        print(f"skipped: {number} x {reason}")
+    for name in total.failed:
+        print(f"FAILED: {name}")
     print(f"{len(total.passed)} passed, {len(total.failed)} failed")
     return 1 if total.failed or not total.passed else 0
 

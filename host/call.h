@@ -145,6 +145,9 @@ using CallReference = std::unique_ptr<tesseract_call, CallDeleter>;
 
 CallReference share(const tesseract_call *call);
 
+// Groups a call's positions into classes; throws Failure (schema) for impossible sizes.
+void make_classes(tesseract_call &call);
+
 // Resolves a signature; throws Failure.  Takes references, keeps nothing of the signature.
 CallReference prepare_call(tesseract_component *component, const tesseract_signature &signature);
 

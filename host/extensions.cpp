@@ -78,19 +78,14 @@ int32_t unload(const char *source, uint64_t length, tesseract_error **error) {
 const tesseract_unload_table unload_table = {sizeof(tesseract_unload_table), 0, unload};
 const tesseract_fork_table fork_table = {sizeof(tesseract_fork_table), 0, resume_after_fork};
 
-// For tesseract_call_with: an endpoint function that runs the caller's body.
+// What tesseract_call_with runs.
 struct Body {
   int32_t (*run)(void *instance, tesseract_frame *frame, void *data);
   void *data;
 };
 
-int32_t run_body(void *instance, void *plan, tesseract_frame *frame) {
-  const Body &body = *static_cast<const Body *>(plan);
-  return body.run(instance, frame, body.data);
-}
-
-int32_t call_with(tesseract_component *component, Body body, const tesseract_call_options &options,
-                  tesseract_error **error) {
+int32_t call_with(tesseract_component *component, Body body,
+                  const tesseract_call_options &options) {
   const RunningCall running;
   const ComponentReference alive(component);
   require_open(*component);
@@ -100,9 +95,8 @@ int32_t call_with(tesseract_component *component, Body body, const tesseract_cal
   own->cancel = options.cancel;
   own->shown.stream = options.stream;
   const SerialEntry entry(*component);
-  (void)error;
   const int32_t status =
-      frame.run([&] { return run_body(component->instance, &body, frame.shown()); });
+      frame.run([&] { return body.run(component->instance, frame.shown(), body.data); });
   if (status != TESSERACT_OK) throw component_failure(*own, status);
   return TESSERACT_OK;
 }
@@ -163,7 +157,7 @@ int32_t tesseract_call_with(tesseract_component *component,
     host::require(component, "component");
     host::require(reinterpret_cast<const void *>(body), "body");
     const tesseract_call_options asked = host::read_optional(options, 0, "the call's options");
-    return host::call_with(component, {body, data}, asked, error);
+    return host::call_with(component, {body, data}, asked);
   });
 }
 

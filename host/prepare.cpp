@@ -20,8 +20,6 @@ namespace {
 // Lengths by name: the description's names, and one name for each free axis of each leaf.
 class Variables {
  public:
-  explicit Variables(const Description &description) : description_(description) {}
-
   // The lengths of a concrete leaf.  `rank`: where the leaf has any.  `loose`: every axis by
   // itself.
   std::vector<Length> lengths(const GivenLeaf &given, bool input, int32_t rank, bool loose) {
@@ -43,22 +41,11 @@ class Variables {
 
   uint32_t count() const { return static_cast<uint32_t>(numbers_.size()); }
 
-  // "n", or "axis 0 of input x".
-  std::string describe(int32_t variable) const {
-    for (const auto &[key, number] : numbers_) {
-      if (number != variable) continue;
-      if (key[0] == 'n') return description_.names[std::stoul(key.substr(2))];
-      return {};
-    }
-    return {};
-  }
-
  private:
   int32_t variable(const std::string &key) {
     return numbers_.emplace(key, static_cast<int32_t>(numbers_.size())).first->second;
   }
 
-  const Description &description_;
   std::map<std::string, int32_t> numbers_;
 };
 
@@ -79,10 +66,7 @@ void check_given(const DLTensor &tensor, const GivenLeaf &given) {
 class CallBuilder {
  public:
   CallBuilder(tesseract_component *component, GivenSignature given)
-      : component_(*component),
-        given_(std::move(given)),
-        variables_(component->description),
-        call_(new tesseract_call) {
+      : component_(*component), given_(std::move(given)), call_(new tesseract_call) {
     call_->component = component;
     component->references.fetch_add(1, std::memory_order_relaxed);
   }
@@ -105,7 +89,7 @@ class CallBuilder {
     bind_constants();
     find_open_outputs();
     number_positions();
-    make_classes();
+    make_classes(*call_);
     resolve();
     if (derived) {
       derive_call(call, given_);
@@ -203,6 +187,7 @@ class CallBuilder {
     position.optional = !input && !leaf.required;
     position.open = position.optional;
     set_output_dtype(position, given, leaf);
+    position.open |= position.declared.lanes == 0;
     const GivenLeaf &spec = input ? as_input(given) : given;
     if (leaf.any_rank && input && spec.tensor && !loose_) {
       position.lengths = variables_.lengths(given, input, spec.tensor->ndim, false);
@@ -228,6 +213,7 @@ class CallBuilder {
                         " has a tensor, but a Jacobian takes no destinations",
                     of.tensor ? of.path : wrt.path);
     set_output_dtype(position, of, *of.leaf);
+    position.open = position.declared.lanes == 0;
     if (loose_) {
       // The contract keeps the dtype that the module returns.
       position.declared = position.given = says_itself;
@@ -381,75 +367,6 @@ class CallBuilder {
     }
   }
 
-  // ---- Classes
-
-  static uint64_t word(const DLDataType &dtype, int32_t rank) {
-    DLTensor tensor{};
-    tensor.ndim = rank;
-    tensor.dtype = dtype;
-    uint64_t bits = 0;
-    std::memcpy(&bits, &tensor.ndim, sizeof bits);
-    return bits;
-  }
-
-  void make_classes() {
-    const auto add = [this](const Position &position, uint32_t number, bool in) {
-      if (position.any_rank || position.given.lanes == 0) return;
-      const uint64_t bits = word(position.given, position.rank());
-      std::vector<TensorClass> &classes = call_->classes;
-      size_t at = 0;
-      while (at < classes.size() &&
-             !(classes[at].word == bits && classes[at].align_mask == position.alignment - 1 &&
-               class_lengths_[at] == position.lengths))
-        at++;
-      if (at == classes.size()) {
-        TensorClass made;
-        made.word = bits;
-        made.align_mask = position.alignment - 1;
-        made.rank = position.rank();
-        made.item = dtype_size(position.given);
-        classes.push_back(std::move(made));
-        class_lengths_.push_back(position.lengths);
-      }
-      (in ? classes[at].in : classes[at].out).push_back(number);
-    };
-    for (uint32_t i = 0; i < call_->n_in; i++) add(call_->in[i], i, true);
-    for (uint32_t i = 0; i < call_->n_out; i++)
-      if (!call_->out[i].open) add(call_->out[i], i, false);
-    std::vector<bool> bound(call_->n_variables, false);
-    for (size_t c = 0; c < call_->classes.size(); c++)
-      make_rules(call_->classes[c], class_lengths_[c], bound);
-  }
-
-  void make_rules(TensorClass &made, const std::vector<Length> &lengths, std::vector<bool> &bound) {
-    made.fixed = true;
-    for (const Length &length : lengths) {
-      if (length.variable < 0) {
-        made.rules.push_back({LengthRule::Kind::fixed, -1, length.fixed});
-        continue;
-      }
-      made.fixed = false;
-      const auto variable = static_cast<size_t>(length.variable);
-      made.rules.push_back(
-          {bound[variable] ? LengthRule::Kind::use : LengthRule::Kind::bind, length.variable, 0});
-      bound[variable] = true;
-    }
-    if (!made.fixed) {
-      made.scratch = call_->scratch_words;
-      call_->scratch_words += 2 * static_cast<uint32_t>(made.rank);
-      return;
-    }
-    made.fixed_lengths.resize(2 * static_cast<size_t>(made.rank));
-    for (size_t k = 0; k < lengths.size(); k++) made.fixed_lengths[k] = lengths[k].fixed;
-    compact_strides(made.rank, made.fixed_lengths.data(), Layout::row_major,
-                    made.fixed_lengths.data() + made.rank);
-    uint64_t count = 0;
-    if (!count_bytes(made.rank, made.fixed_lengths.data(), made.item, &count, &made.fixed_bytes))
-      throw Failure(
-          TESSERACT_ERROR_SCHEMA,
-          "the shape " + shape_text(made.rank, made.fixed_lengths.data()) + " is too large");
-  }
-
   // The fast run does for all positions what needs no more than comparing.
   void choose_path() {
     const auto plain = [](const Position &position) {
@@ -566,7 +483,6 @@ class CallBuilder {
   bool by_signature_ = false;
   bool loose_ = false;
   bool declared_ = false;
-  std::vector<std::vector<Length>> class_lengths_;
 };
 
 }  // namespace
@@ -575,50 +491,4 @@ CallReference prepare_call(tesseract_component *component, const tesseract_signa
   return CallBuilder(component, read_signature(*component, signature)).build();
 }
 
-CallReference share(const tesseract_call *call) {
-  auto *shared = const_cast<tesseract_call *>(call);
-  shared->references.fetch_add(1, std::memory_order_relaxed);
-  return CallReference(shared);
-}
-
-void CallDeleter::operator()(tesseract_call *call) const {
-  if (call->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete call;
-}
-
 }  // namespace host
-
-tesseract_call::tesseract_call() = default;
-
-tesseract_call::~tesseract_call() {
-  // A derived call is its own plan, which the component never saw.
-  if (derived)
-    derived.reset();
-  else if (plan && component->plugin->forget)
-    component->plugin->forget(component->instance, plan);
-  host::ComponentReference::release(component);
-}
-
-int32_t tesseract_prepare(tesseract_component *component, const tesseract_signature *signature,
-                          tesseract_call **call, tesseract_error **error) {
-  host::Place place = component ? component->place() : host::Place{};
-  return host::guarded(error, place, [&] {
-    host::require(component, "component");
-    host::require(signature, "signature");
-    host::require(call, "call");
-    const host::RunningCall running;
-    host::require_open(*component);
-    const tesseract_signature asked =
-        host::read_request(signature, TESSERACT_NO_COPY, "the signature");
-    place.endpoint = host::endpoint_name(asked.endpoint);
-    *call = host::prepare_call(component, asked).release();
-    return TESSERACT_OK;
-  });
-}
-
-const tesseract_signature *tesseract_call_signature(const tesseract_call *call) {
-  return call ? &call->resolved.signature : nullptr;
-}
-
-void tesseract_call_free(tesseract_call *call) {
-  if (call) host::CallDeleter()(call);
-}
