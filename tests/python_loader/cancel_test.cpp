@@ -16,7 +16,13 @@ struct Cancel {
   ~Cancel() { tesseract_cancel_free(handle); }
 };
 
-Failure apply(tesseract_component *component, const std::string &how, const Cancel *cancel) {
+// What a call came to.
+struct Outcome {
+  Failure failure;
+  std::string json;
+};
+
+Outcome apply(tesseract_component *component, const std::string &how, const Cancel *cancel) {
   const std::string json = "{\"how\": \"" + how + "\"}";
   tesseract_leaves inputs = TESSERACT_LEAVES_INIT;
   inputs.json = {json.data(), json.size()};
@@ -25,72 +31,83 @@ Failure apply(tesseract_component *component, const std::string &how, const Canc
   tesseract_result *result = nullptr;
   tesseract_error *error = nullptr;
   const int32_t status = tesseract_apply(component, &inputs, nullptr, &options, &result, &error);
+  Outcome outcome = {Failure(status, error), result ? tesseract_result_json(result, nullptr) : ""};
   tesseract_result_free(result);
-  return Failure(status, error);
+  return outcome;
 }
 
-TEST(Cancelling, ACallThatWasNotAskedGoesOn) {
-  const Component component("polls");
-  ASSERT_EQ(component.opened.status, TESSERACT_OK) << component.opened.message;
-  const Cancel cancel;
-  EXPECT_EQ(apply(component.get(), "once", &cancel).status, TESSERACT_OK);
-  EXPECT_EQ(apply(component.get(), "once", nullptr).status, TESSERACT_OK);
-}
+// The module "polls", whose calls print when they have begun.
+class Polling {
+ public:
+  Polling() {
+    tesseract_open_options options = TESSERACT_OPEN_OPTIONS_INIT;
+    options.log = take;
+    options.log_data = this;
+    const std::string path = module_path("polls");
+    EXPECT_EQ(tesseract_open(path.data(), path.size(), &options, &component_, nullptr),
+              TESSERACT_OK);
+  }
+  Polling(const Polling &) = delete;
+  Polling &operator=(const Polling &) = delete;
+  ~Polling() { tesseract_close(component_); }
 
-TEST(Cancelling, StopsACallAndLeavesOthersAlone) {
-  const Component component("polls");
-  const Cancel cancel, other;
-  tesseract_cancel_request(cancel.handle);
-  const Failure failure = apply(component.get(), "endless", &cancel);
-  EXPECT_EQ(failure.status, TESSERACT_ERROR_CANCELLED);
-  EXPECT_THAT(failure.traceback, testing::HasSubstr("check_cancelled"));
-  EXPECT_EQ(apply(component.get(), "once", &other).status, TESSERACT_OK);
-  EXPECT_EQ(apply(component.get(), "once", nullptr).status, TESSERACT_OK);
-}
+  tesseract_component *get() const { return component_; }
 
-// Tells when the module has begun: it prints then.
-struct Begun {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool yes = false;
+  // A call that is asked to stop when it has begun.
+  Outcome interrupted(const std::string &how) {
+    const Cancel cancel;
+    std::thread asking([this, &cancel] {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return begun_; });
+      tesseract_cancel_request(cancel.handle);
+    });
+    Outcome outcome = apply(component_, how, &cancel);
+    asking.join();
+    return outcome;
+  }
 
+ private:
   static void take(void *self, int32_t, const char *text, uint64_t length) {
-    auto *begun = static_cast<Begun *>(self);
+    auto *polling = static_cast<Polling *>(self);
     if (std::string(text, length).find("begun") == std::string::npos) return;
-    const std::lock_guard lock(begun->mutex);
-    begun->yes = true;
-    begun->changed.notify_all();
+    const std::lock_guard lock(polling->mutex_);
+    polling->begun_ = true;
+    polling->changed_.notify_all();
   }
-  void wait() {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [this] { return yes; });
-  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool begun_ = false;
+  tesseract_component *component_ = nullptr;
 };
 
-TEST(Cancelling, StopsACallThatRuns) {
-  Begun begun;
-  tesseract_open_options options = TESSERACT_OPEN_OPTIONS_INIT;
-  options.log = Begun::take;
-  options.log_data = &begun;
-  tesseract_component *component = nullptr;
-  const std::string path = module_path("polls");
-  ASSERT_EQ(tesseract_open(path.data(), path.size(), &options, &component, nullptr), TESSERACT_OK);
+TEST(Cancelling, ACallThatWasNotAskedGoesOn) {
+  const Polling polling;
   const Cancel cancel;
-  std::thread caller([component, &cancel] {
-    EXPECT_EQ(apply(component, "endless", &cancel).status, TESSERACT_ERROR_CANCELLED);
-  });
-  begun.wait();
-  tesseract_cancel_request(cancel.handle);
-  caller.join();
-  tesseract_close(component);
+  EXPECT_EQ(apply(polling.get(), "once", &cancel).failure.status, TESSERACT_OK);
+  EXPECT_EQ(apply(polling.get(), "once", nullptr).failure.status, TESSERACT_OK);
+}
+
+TEST(Cancelling, StopsACallThatRuns) {
+  Polling polling;
+  const Failure failure = polling.interrupted("endless").failure;
+  EXPECT_EQ(failure.status, TESSERACT_ERROR_CANCELLED);
+  EXPECT_THAT(failure.traceback, testing::HasSubstr("check_cancelled"));
+}
+
+TEST(Cancelling, LeavesOtherCallsAlone) {
+  Polling polling;
+  const Cancel other;
+  polling.interrupted("endless");
+  EXPECT_EQ(apply(polling.get(), "once", &other).failure.status, TESSERACT_OK);
+  EXPECT_EQ(apply(polling.get(), "once", nullptr).failure.status, TESSERACT_OK);
 }
 
 TEST(Cancelling, ConcernsTheThreadOfTheCall) {
-  const Component component("polls");
-  const Cancel cancel;
-  tesseract_cancel_request(cancel.handle);
-  const Failure failure = apply(component.get(), "thread", &cancel);
-  EXPECT_EQ(failure.status, TESSERACT_OK) << failure.message;
+  Polling polling;
+  const Outcome outcome = polling.interrupted("until asked");
+  ASSERT_EQ(outcome.failure.status, TESSERACT_OK) << outcome.failure.message;
+  EXPECT_EQ(nlohmann::json::parse(outcome.json).at("in_another_thread"), "False");
 }
 
 }  // namespace

@@ -63,10 +63,10 @@ class Multiprocessing : public testing::TestWithParam<const char *> {};
 
 TEST_P(Multiprocessing, WorksInModules) {
   const std::string method = GetParam();
-  const Outcome run = embed({"json", module_path("processes"), "{}",
-                             "{\"numbers\": [1, 2, 3], \"method\": \"" + method + "\"}"});
+  const std::string inputs = R"({"numbers": [1, 2, 3], "method": ")" + method + "\"}";
+  const Outcome run = embed({"json", module_path("processes"), "{}", inputs}, {{"PYTHONPATH", ""}});
   EXPECT_EQ(run.code, 0) << run.output;
-  EXPECT_THAT(run.output, HasSubstr("{\"squares\":[1,4,9],\"cubes\":[1,8,27]}"));
+  EXPECT_THAT(run.output, HasSubstr(R"({"squares":[1,4,9],"cubes":[1,8,27]})"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, Multiprocessing, testing::Values("fork", "spawn", "forkserver"));

@@ -1,6 +1,6 @@
 """Outputs that may be left out, and containers whose keys and lengths only a call knows."""
 
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
@@ -25,14 +25,14 @@ class Piece(BaseModel):
 
 class OutputSchema(BaseModel):
     always: Vector
-    perhaps: Optional[Vector] = None
-    part: Optional[Part] = None
-    note: Optional[str] = None
+    perhaps: Vector | None = None
+    part: Part | None = None
+    note: str | None = None
     table: dict[str, Vector] = {}
     steps: list[Vector] = []
     pieces: list[Piece] = []
-    holes: list[Optional[Float64]] = []
-    more: Optional[dict[str, Vector]] = None
+    holes: list[Float64 | None] = []
+    more: dict[str, Vector] | None = None
 
 
 def every_output(inputs: InputSchema) -> dict[str, Any]:

@@ -13,34 +13,38 @@ class InputSchema(BaseModel):
 
 class OutputSchema(BaseModel):
     asked: int
+    in_another_thread: str = "not asked"
+
+
+def is_asked_to_stop() -> bool:
+    try:
+        check_cancelled()
+    except Cancelled:
+        return True
+    return False
 
 
 def in_another_thread() -> str:
     """What a thread that runs no call is told."""
     answers: list[str] = []
-
-    def ask() -> None:
-        try:
-            check_cancelled()
-            answers.append("go on")
-        except Cancelled:
-            answers.append("stop")
-
-    thread = threading.Thread(target=ask)
+    thread = threading.Thread(target=lambda: answers.append(str(is_asked_to_stop())))
     thread.start()
     thread.join()
     return answers[0]
 
 
 def apply(inputs: InputSchema) -> OutputSchema:
-    if inputs.how == "thread":
-        assert in_another_thread() == "go on"
-        return OutputSchema(asked=0)
     print("begun")
-    asked = 0
-    while True:
+    asked = 1
+    if inputs.how == "once":
         check_cancelled()
-        asked += 1
-        if inputs.how == "once":
-            return OutputSchema(asked=asked)
-        time.sleep(1e-4)
+    elif inputs.how == "endless":
+        while True:
+            check_cancelled()
+            time.sleep(1e-4)
+    else:
+        while not is_asked_to_stop():
+            asked += 1
+            time.sleep(1e-4)
+        return OutputSchema(asked=asked, in_another_thread=in_another_thread())
+    return OutputSchema(asked=asked)
