@@ -11,6 +11,7 @@
 #include "frame.h"
 #include "overlap.h"
 #include "request.h"
+#include "run.h"
 #include "signature.h"
 #include "text.h"
 
@@ -377,7 +378,7 @@ class CallBuilder {
     call_->stack_words = 2 * padded_count(n) + call_->scratch_words + call_->n_variables +
                          2 * (call_->n_inputs + call_->n_seeds) + call_->n_outputs + call_->n_out +
                          1;
-    call_->fast = call_->endpoint != TESSERACT_ENDPOINT_ABSTRACT_EVAL && n <= 256 &&
+    call_->fast = call_->endpoint != TESSERACT_ENDPOINT_ABSTRACT_EVAL && n <= most_fast_tensors &&
                   call_->n_inputs + call_->n_seeds <= 1024 && call_->n_outputs <= 1024 &&
                   call_->scratch_words <= 1024 && call_->n_variables <= 1024 &&
                   std::all_of(call_->in.begin(), call_->in.end(), plain) &&

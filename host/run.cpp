@@ -6,6 +6,7 @@
 #include <alloca.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "cancel.h"
@@ -28,12 +29,7 @@ inline uint64_t load_word(const DLTensor *tensor, size_t offset) {
   return word;
 }
 
-uint64_t host_device_word() {
-  DLTensor tensor{};
-  tensor.device = {kDLCPU, 0};
-  return load_word(&tensor, offsetof(DLTensor, device));
-}
-const uint64_t host_device = host_device_word();
+constexpr uint64_t host_device = std::bit_cast<uint64_t>(DLDevice{kDLCPU, 0});
 
 // The lengths of a class at this run, and what follows from them.
 struct ClassShape {
@@ -78,72 +74,90 @@ inline bool establish(const TensorClass &c, const DLTensor *first, const Scratch
   return !overflow && shape.bytes <= PTRDIFF_MAX;
 }
 
-// True if all of the tensor but its lengths and strides is as its class says, and those can be
-// read.  One predictable branch a word is cheaper here than collecting differences.
+// What each tensor of a class must be, in registers.  Rank -1: any, read from memory.
 template <int Rank>
-inline bool plain(const DLTensor *tensor, uint64_t word, uint64_t align_mask, uint64_t device) {
-  if (!tensor) return false;
-  const auto address = reinterpret_cast<uint64_t>(tensor->data);
-  if (address == 0 || (address & align_mask)) return false;
-  if (load_word(tensor, offsetof(DLTensor, device)) != device) return false;
-  if (load_word(tensor, offsetof(DLTensor, ndim)) != word) return false;
-  return tensor->byte_offset == 0 && (Rank == 0 || tensor->shape);
-}
+class Expectation {
+ public:
+  Expectation(const TensorClass &c, const Extents &extents)
+      : word_(c.word), align_mask_(c.align_mask), extents_(extents), rank_(c.rank) {}
 
-// True if lengths and strides are those of the class; null strides are compact.
-template <int Rank>
-inline bool equal(const DLTensor *tensor, int32_t any_rank, const int64_t *lengths,
-                  const int64_t *strides) {
-  const int32_t rank = Rank >= 0 ? Rank : any_rank;
-  for (int32_t k = 0; k < rank; k++)
-    if (tensor->shape[k] != lengths[k]) return false;
-  if (tensor->strides)
-    for (int32_t k = 0; k < rank; k++)
-      if (tensor->strides[k] != strides[k]) return false;
-  return true;
-}
+  // True if all of the tensor but its lengths and strides is as it should be, and those can be
+  // read.  One predictable branch a word is cheaper here than collecting differences.
+  bool plain(const DLTensor *tensor) const {
+    if (!tensor) return false;
+    const auto address = reinterpret_cast<uint64_t>(tensor->data);
+    if (address == 0 || (address & align_mask_)) return false;
+    if (load_word(tensor, offsetof(DLTensor, device)) != host_device) return false;
+    if (load_word(tensor, offsetof(DLTensor, ndim)) != word_) return false;
+    return tensor->byte_offset == 0 && (Rank == 0 || tensor->shape);
+  }
+
+  void set(const ClassShape &shape) {
+    shape_ = shape;
+    for (int k = 0; k < Rank; k++) {
+      lengths_[k] = shape.lengths[k];
+      strides_[k] = shape.strides[k];
+    }
+  }
+
+  // Compares a tensor and notes where it lies.
+  bool check(const DLTensor *tensor, uint32_t position) const {
+    if (!plain(tensor) || !equal(tensor->shape, lengths())) return false;
+    if (tensor->strides && !equal(tensor->strides, strides())) return false;
+    const auto begin = reinterpret_cast<int64_t>(tensor->data);
+    extents_.begins[position] = begin;
+    extents_.ends[position] = begin + static_cast<int64_t>(shape_.bytes);
+    return true;
+  }
+
+ private:
+  const int64_t *lengths() const { return Rank >= 0 ? lengths_ : shape_.lengths; }
+  const int64_t *strides() const { return Rank >= 0 ? strides_ : shape_.strides; }
+
+  bool equal(const int64_t *found, const int64_t *expected) const {
+    for (int32_t k = 0; k < (Rank >= 0 ? Rank : rank_); k++)
+      if (found[k] != expected[k]) return false;
+    return true;
+  }
+
+  uint64_t word_, align_mask_;
+  Extents extents_;
+  int32_t rank_;
+  ClassShape shape_{};
+  int64_t lengths_[Rank > 0 ? Rank : 1], strides_[Rank > 0 ? Rank : 1];
+};
 
 template <int Rank>
 bool check_class(const TensorClass &c, const DLTensor *const *in, DLTensor *const *out,
                  uint32_t n_in, const Scratch &scratch, bool *missing) {
-  const uint64_t word = c.word, align_mask = c.align_mask, device = host_device;
+  Expectation<Rank> expected(c, scratch.extents);
   ClassShape shape = {c.fixed_lengths.data(), c.fixed_lengths.data() + c.rank, c.fixed_bytes};
   if (!c.fixed) {
     const DLTensor *first = c.in.empty() ? nullptr : in[c.in.front()];
-    if (!c.in.empty() && !plain<Rank>(first, word, align_mask, device)) return false;
+    if (!c.in.empty() && !expected.plain(first)) return false;
     if (!establish(c, first, scratch, shape)) return false;
   }
-  const auto place = [&](const DLTensor *tensor, uint32_t position) {
-    const auto begin = reinterpret_cast<int64_t>(tensor->data);
-    scratch.extents.begins[position] = begin;
-    scratch.extents.ends[position] = begin + static_cast<int64_t>(shape.bytes);
-  };
-  for (const uint32_t i : c.in) {
-    const DLTensor *tensor = in[i];
-    if (!plain<Rank>(tensor, word, align_mask, device) ||
-        !equal<Rank>(tensor, c.rank, shape.lengths, shape.strides))
-      return false;
-    place(tensor, i);
-  }
+  expected.set(shape);
+  for (const uint32_t i : c.in)
+    if (!expected.check(in[i], i)) return false;
   for (const uint32_t o : c.out) {
-    const DLTensor *tensor = out ? out[o] : nullptr;
-    if (!tensor) {
-      scratch.extents.begins[n_in + o] = scratch.extents.ends[n_in + o] = 0;
-      *missing = true;
+    if (out[o]) [[likely]] {
+      if (!expected.check(out[o], n_in + o)) return false;
       continue;
     }
-    if (!plain<Rank>(tensor, word, align_mask, device) ||
-        !equal<Rank>(tensor, c.rank, shape.lengths, shape.strides))
-      return false;
-    place(tensor, n_in + o);
+    scratch.extents.begins[n_in + o] = scratch.extents.ends[n_in + o] = 0;
+    *missing = true;
   }
   return true;
 }
 
+// As many null destinations as a fast run can have.
+DLTensor *const no_outputs[most_fast_tensors] = {};
+
 bool check_classes(const tesseract_call &call, const RunRequest &request, const Scratch &scratch,
                    bool *missing) {
   const DLTensor *const *const in = request.in;
-  DLTensor *const *const out = request.out;
+  DLTensor *const *const out = request.out ? request.out : no_outputs;
   for (const TensorClass &c : call.classes) {
     bool fine = false;
     switch (c.rank) {

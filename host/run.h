@@ -6,6 +6,9 @@
 
 namespace host {
 
+// A call of more tensors never takes the fast way.
+constexpr uint32_t most_fast_tensors = 256;
+
 // The caller's side of one run.
 struct RunRequest {
   const DLTensor *const *in = nullptr;
