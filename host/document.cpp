@@ -52,13 +52,14 @@ void put(Json &root, const Path &path, Json value) {
   *at = std::move(value);
 }
 
-// The path of something that no leaf took, or nothing.
-bool find_leftover(const Json &json, Path &path) {
-  if (json == taken) return false;
+// The path of something that no leaf took, or nothing.  Of outputs, a null or an empty list says
+// that a container, or something optional, has no leaves.
+bool find_leftover(const Json &json, Path &path, bool of_outputs) {
+  if (json == taken || (of_outputs && json.empty())) return false;
   if (json.is_object()) {
     for (const auto &[key, value] : json.items()) {
       path.push_back({Segment::Kind::name, key, 0});
-      if (find_leftover(value, path)) return true;
+      if (find_leftover(value, path, of_outputs)) return true;
       path.pop_back();
     }
     return false;
@@ -66,7 +67,7 @@ bool find_leftover(const Json &json, Path &path) {
   if (json.is_array() && !json.empty()) {
     for (size_t i = 0; i < json.size(); i++) {
       path.push_back({Segment::Kind::index, {}, i});
-      if (find_leftover(json[i], path)) return true;
+      if (find_leftover(json[i], path, of_outputs)) return true;
       path.pop_back();
     }
     return false;
@@ -113,7 +114,7 @@ class DocumentReader {
     for (uint32_t i = 0; i < table_.arrays.size(); i++) read_array(i);
     for (const ValueLeaf &leaf : table_.values) read_value(leaf);
     Path leftover;
-    if (find_leftover(root_, leftover))
+    if (find_leftover(root_, leftover, false))
       fail(format_path(leftover), " is unknown; the inputs are " + list_paths(table_));
     document_.text = dump_json(rest_);
     return std::move(document_);
@@ -194,7 +195,7 @@ void check_output_document(std::string_view text, const LeafTable &table) {
     *value = taken;
   }
   Path leftover;
-  if (find_leftover(root, leftover))
+  if (find_leftover(root, leftover, true))
     fail_output(format_path(leftover), " is in the component's JSON, but not in its description");
 }
 

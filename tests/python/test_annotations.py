@@ -70,10 +70,22 @@ def test_differentiable_adds_only_a_flag(types: Any) -> None:
     ("name", "dtype"),
     [
         (name, name.lower())
-        for name in (
-            "Float16 Float32 Float64 Int8 Int16 Int32 Int64 UInt8 UInt16 UInt32 UInt64 "
-            "Bool Complex64 Complex128"
-        ).split()
+        for name in [
+            "Float16",
+            "Float32",
+            "Float64",
+            "Int8",
+            "Int16",
+            "Int32",
+            "Int64",
+            "UInt8",
+            "UInt16",
+            "UInt32",
+            "UInt64",
+            "Bool",
+            "Complex64",
+            "Complex128",
+        ]
     ],
 )
 def test_scalar_aliases(types: Any, name: str, dtype: str) -> None:

@@ -20,6 +20,11 @@ class Color(enum.Enum):
 class Item(BaseModel):
     p: Differentiable[Array[(2, None), "float32"]]
     n: int = 0
+class Sub(BaseModel):
+    y: Float32
+    n: int
+class Other(BaseModel):
+    z: Float32
 class InputSchema(BaseModel):
     a: Differentiable[Array[(None, 3), "float64"]] = Field(description="positions")
     s: Float32 = 2.0
@@ -38,14 +43,27 @@ class InputSchema(BaseModel):
     items: list[Item] = []
     d: dict[str, Differentiable[Float64]] = {}
     xs: list[int] = []
+    sub: Optional[Sub]
+    mixed: Float64 | list[Float64]
     pair: tuple[Float32, int] = (1, 2)
     any: Any = None
     plain: dict = {}
 class OutputSchema(BaseModel):
     y: Differentiable[Array[(None,), "float64"]]
     n: int
+    o: Optional[Float64] = None
+    t: Optional[str] = None
+    s: Float64 = 1.0
+    sub: Optional[Sub] = None
+    either: Sub | Other
+    xs: list[Optional[Float64]] = []
+    d: Optional[dict[str, Float64]] = None
+    mixed: Float64 | list[Float64]
 def apply(inputs): return {}
 """
+
+FLOAT32 = {"dtype": "float32", "shape": [], "differentiable": False}
+FLOAT64 = {"dtype": "float64", "shape": [], "differentiable": False}
 
 LEAVES = {
     "a": {
@@ -101,6 +119,9 @@ LEAVES = {
     "items.[].n": {"type": "integer", "tensor": True, "required": False, "default": 0},
     "d.{}": {"dtype": "float64", "shape": [], "differentiable": True, "required": False},
     "xs.[]": {"type": "integer", "tensor": True, "required": False},
+    "sub.y": {"dtype": "float32", "shape": [], "differentiable": False, "required": False},
+    "sub.n": {"type": "integer", "tensor": True, "required": False},
+    "mixed": {"type": "any", "tensor": True, "required": True},
     "pair.[]": {"dtype": None, "shape": None, "differentiable": False, "required": False},
     "any": {"type": "any", "tensor": True, "required": False},
     "plain": {"type": "object", "tensor": True, "required": False, "default": {}},
@@ -138,6 +159,17 @@ def test_outputs(described: dict[str, Any]) -> None:
     assert described["outputs"] == [
         {"path": "y", "dtype": "float64", "shape": [None], "differentiable": True},
         {"path": "n", "type": "integer"},
+        {"path": "o", **FLOAT64, "required": False},
+        {"path": "t", "type": ["string", "null"], "required": False},
+        {"path": "s", **FLOAT64},
+        {"path": "sub.y", **FLOAT32, "required": False},
+        {"path": "sub.n", "type": "integer", "required": False},
+        {"path": "either.y", **FLOAT32, "required": False},
+        {"path": "either.n", "type": "integer", "required": False},
+        {"path": "either.z", **FLOAT32, "required": False},
+        {"path": "xs.[]", **FLOAT64, "required": False},
+        {"path": "d.{}", **FLOAT64, "required": False},
+        {"path": "mixed", "type": "any", "required": False},
     ]
 
 

@@ -9,10 +9,22 @@ import numpy as np
 import pytest
 import support
 
-DTYPES = (
-    "float16 float32 float64 int8 int16 int32 int64 bool uint8 uint16 uint32 uint64 "
-    "complex64 complex128"
-).split()
+DTYPES = [
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "bool",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "complex64",
+    "complex128",
+]
 
 FIELDS = [f"Array[(2,), {dtype!r}]" for dtype in DTYPES] + [
     "Array[(2,), None]",

@@ -183,7 +183,7 @@ def test_export_pythonpath(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"colour": 1}, ("colour", "input_path", "threads", "stream_logs")),
+        ({"colour": 1}, ("colour", "input_path", "threads", " loader,", " python,", " strict,")),
         ({"threads": "many"}, ("threads", "concurrent")),
         ({"runtime_config": 3}, ("runtime_config",)),
     ],

@@ -211,11 +211,16 @@ P = np.array([1.0], "float32")
 
 
 def returned(opened: Any, code: str, of: tuple[str, ...]) -> tuple[list[Any], Any]:
-    tensors, text = apply(opened, None, of, {"code": code})
+    tensors, text, _ = apply(opened, None, of, {"code": code})
     return tensors, json.loads(text)
 
 
-EMPTY = {"more": None, "o": None, "items": [], "xs": [], "d": {}, "u": 0.0}
+def others(opened: Any, code: str, of: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The elements of containers that are not wanted by name."""
+    return dict(apply(opened, None, of, {"code": code})[2])
+
+
+EMPTY = {"more": None, "items": [], "xs": [], "d": {}}
 
 
 @pytest.mark.parametrize(
@@ -226,15 +231,18 @@ EMPTY = {"more": None, "o": None, "items": [], "xs": [], "d": {}, "u": 0.0}
         ("{}", ("z",), [np.float32(0)], {}),
         ("{'more': [1, {'k': None}]}", (), [], {"more": [1, {"k": None}]}),
         ("{'more': float('nan')}", (), [], {"more": float("nan")}),
-        ("{'o': 2}", ("o",), [np.float64(2)], {"o": ...}),
+        ("{'o': 2}", ("o",), [np.float64(2)], {}),
+        ("{'o': 2}", (), [], {}),
         ("{}", ("o",), [None], {}),
         ("{'xs': [1, 2]}", ("xs.[1]", "xs.[0]"), [np.float64(2), np.float64(1)], {"xs": ...}),
         ("{'xs': [None, 2]}", ("xs.[1]",), [np.float64(2)], {"xs": [None, None]}),
         ("{'d': {'a.b': 1}}", ("d.{a.b}",), [np.float64(1)], {"d": ...}),
         ("{'items': [{'p': [1], 'n': 4}]}", ("items.[0].p",), [P], {"items": [{"n": 4}]}),
-        ("{'u': np.ones(2)}", ("u",), [np.ones(2)], {"u": ...}),
-        ("{'u': 2.5}", ("u",), [np.float64(2.5)], {"u": ...}),
-        ("{'u': 2.5}", (), [], {"u": 2.5}),
+        ("{'u': np.ones(2)}", ("u",), [np.ones(2)], {}),
+        ("{'u': 2.5}", ("u",), [np.float64(2.5)], {}),
+        ("{'u': 2.5}", (), [], {}),
+        ("{'xs': [1, 2]}", (), [], {"xs": ...}),
+        ("{'d': {'k': 1}}", (), [], {"d": ...}),
         ("{'more': 2**63}", (), [], {"more": 2**63}),
     ],
 )
@@ -255,6 +263,83 @@ def test_wanted_outputs_that_are_not_there(opened: Any, code: str, path: str) ->
     with pytest.raises(loader.RequestError) as caught:
         returned(opened, code, (path,))
     assert loader.classify(caught.value)[:2] == (2, path)
+
+
+@pytest.mark.parametrize(
+    ("code", "of", "found"),
+    [
+        ("{}", (), {}),
+        ("{'xs': [1, 2]}", (), {"xs.[0]": np.float64(1), "xs.[1]": np.float64(2)}),
+        ("{'xs': [1, 2]}", ("xs.[0]",), {"xs.[1]": np.float64(2)}),
+        ("{'xs': [None, 2]}", (), {"xs.[1]": np.float64(2)}),
+        ("{'d': {'a.b': 1, '{': 2}}", (), {"d.{a.b}": np.float64(1), r"d.{\{}": np.float64(2)}),
+        ("{'items': [{'p': [1]}, {'p': [1]}]}", ("y",), {"items.[0].p": P, "items.[1].p": P}),
+    ],
+)
+def test_elements_that_are_not_named(
+    opened: Any, code: str, of: tuple[str, ...], found: dict[str, Any]
+) -> None:
+    assert support.same(others(opened, code, of), found)
+
+
+def test_without_containers_there_are_no_others(component: Any) -> None:
+    source = support.schema_source("x: int = 0", "y: Float64 = 0.0; n: list[int] = []")
+    assert component(source).prepare("apply", (), ("y",), (), "").run((), ()) == (
+        [0.0],
+        '{"n":[]}',
+    )
+
+
+CONTAINERS = """
+class Sub(BaseModel):
+    y: Array[(None,), "float64"]
+    n: int = 0
+class Other(BaseModel):
+    z: Float32
+class InputSchema(BaseModel):
+    code: str
+class OutputSchema(BaseModel):
+    sub: Optional[Sub] = None
+    either: Sub | Other | None = None
+    table: dict[int, dict[str, Float64]] = {}
+    numbers: set[Float64] = set()
+    grid: Optional[tuple[Float64, int]] = None
+    nested: list[RootModel[list[Float64]]] = []
+    perhaps: Optional[list[Float64]] = None
+    mixed: Float64 | list[Float64] = 0.0
+    text: str | Float64 = ""
+def apply(inputs): return eval(inputs.code)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "of", "tensors", "added", "rest"),
+    [
+        ("{}", ("sub.y", "either.y", "either.z"), [None] * 3, {}, {}),
+        ("{'sub': {'y': [1]}}", ("sub.y",), [np.ones(1)], {}, {"sub": {"n": 0}}),
+        ("{'either': {'z': 2}}", ("either.y", "either.z"), [None, np.float32(2)], {}, ...),
+        ("{'table': {3: {'a': 1}}}", (), [], {"table.{3}.{a}": np.float64(1)}, ...),
+        ("{'numbers': {4}}", (), [], {"numbers.[0]": np.float64(4)}, ...),
+        ("{'grid': (1, 2)}", (), [], {"grid.[0]": np.float64(1), "grid.[1]": np.int64(2)}, ...),
+        ("{'nested': [[1]]}", (), [], {"nested.[0].root.[0]": np.float64(1)}, ...),
+        ("{'perhaps': [5]}", (), [], {"perhaps.[0]": np.float64(5)}, ...),
+        ("{'mixed': 3}", (), [], {}, {"mixed": 3.0}),
+        ("{'mixed': [3]}", (), [], {}, {"mixed": [3.0]}),
+        ("{'text': 'word'}", (), [], {}, {"text": "word"}),
+        ("{'text': np.float64(3)}", (), [], {}, {"text": 3.0}),
+    ],
+)
+def test_containers_and_unions(
+    component: Any, code: str, of: Any, tensors: Any, added: dict[str, Any], rest: Any
+) -> None:
+    opened = component(CONTAINERS)
+    plan = opened.prepare("apply", (), of, (), json.dumps({"code": code}))
+    got, text, others = plan.run((), ())
+    assert support.same(got, tensors)
+    assert support.same(dict(others), added)
+    if rest is not ...:
+        document = {k: v for k, v in json.loads(text).items() if k in rest}
+        assert document == rest
 
 
 @pytest.mark.parametrize("path", ["q", "items.[0].q", "y.[0]x", "z z"])
@@ -323,10 +408,13 @@ def test_bad_seeds_name_their_leaf(opened: Any, endpoint: str, seed: Any, path: 
 
 def test_abstract(opened: Any) -> None:
     plan = opened.prepare("abstract_eval", ("a",), ("y", "xs.[1]"), (), '{"k": 5, "s": 4}')
-    shapes, text = plan.abstract((((7,), "float32"),))
+    shapes, text, others = plan.abstract((((7,), "float32"),))
     assert shapes == [((7,), "float64"), ((), "float64")]
     document = json.loads(text)
     assert (document["more"], document["xs"]) == (5, [None, None])
+    assert others == []
+    plan = opened.prepare("abstract_eval", ("a",), (), (), "")
+    assert plan.abstract((((7,), "float32"),))[2] == [("xs.[1]", ((), "float64"))]
 
 
 def test_arrays_in_the_json_of_an_abstract_call(opened: Any) -> None:
@@ -357,8 +445,8 @@ def test_root_models(component: Any) -> None:
     opened = component(source)
     paths = ("root.[0]", "root.[1]")
     plan = opened.prepare("apply", paths, ("root.{sum}",), (), "")
-    results, text = plan.run((1.0, 2.0), ())
-    assert (results, text) == ([3.0], "{}")
+    results, text, others = plan.run((1.0, 2.0), ())
+    assert (results, text, others) == ([3.0], "{}", [("root.{first}", 1.0)])
     plan = opened.prepare("apply", (), ("root.{first}",), (), '{"root": [4, 5]}')
     assert plan.run((), ())[0] == [4.0]
     plan = opened.prepare("vjp", paths, ("root.{sum}",), paths, "")

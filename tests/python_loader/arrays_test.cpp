@@ -189,5 +189,38 @@ TEST_F(Arrays, HaveGradients) {
   EXPECT_EQ(output(1), (std::vector<double>{4, 80, 1200}));
 }
 
+// Where the schema has unions: the total that the module "unions" makes of some inputs.
+class Unions : public testing::TestWithParam<std::pair<const char *, double>> {};
+
+TEST_P(Unions, TakeEachOfTheirMembersFromJson) {
+  const auto [json, total] = GetParam();
+  const Component component("unions");
+  ASSERT_EQ(component.opened.status, TESSERACT_OK) << component.opened.message;
+  const Application application(component, {{}, json});
+  ASSERT_EQ(application.failure.status, TESSERACT_OK) << application.failure.message;
+  EXPECT_EQ(application.values().at("total"), total);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Members, Unions,
+    testing::Values(std::pair(R"({"other": {"value": 2}})", 2.0),
+                    std::pair(R"({"part": null, "other": {"value": 2}, "offset": [1, 2]})", 5.0),
+                    std::pair(R"({"part": {"x": [1, 2], "factor": 2}, "other": {"x": [1]}})", 7.0),
+                    std::pair(R"({"other": {"x": [1, 2]}, "offset": 5})", 8.0)));
+
+TEST(UnionsOfModels, TakeTensors) {
+  const Component component("unions");
+  double data[] = {1, 2, 3}, offset_data = 10;
+  const Array x(kFloat64, data, {3}), offset(kFloat64, &offset_data, {});
+  const Leaves inputs({{"part.x", &x.tensor}, {"other.x", &x.tensor}, {"offset", &offset.tensor}});
+  tesseract_result *result = nullptr;
+  tesseract_error *error = nullptr;
+  const Failure failure(
+      tesseract_apply(component.get(), &inputs.list, nullptr, nullptr, &result, &error), error);
+  EXPECT_EQ(failure.status, TESSERACT_OK) << failure.message;
+  EXPECT_STREQ(tesseract_result_json(result, nullptr), R"({"total":22.0})");
+  tesseract_result_free(result);
+}
+
 }  // namespace
 }  // namespace loader_test

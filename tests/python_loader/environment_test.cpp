@@ -29,6 +29,28 @@ TEST(Environments, OpensAModuleFromAProgramWithoutPython) {
   EXPECT_THAT(run.output, HasSubstr("dx = 4 8 12\n"));
 }
 
+// The packages of the environment are not the module's, though they lie in its folder.
+TEST(Environments, MayLieInTheModulesFolder) {
+  namespace fs = std::filesystem;
+  const Environment environment(true);
+  const fs::path package = environment.packages / "thirdparty";
+  fs::create_directory(package);
+  std::ofstream(package / "__init__.py") << "";
+  std::ofstream(environment.path / "helper.py") << "";
+  std::ofstream(environment.path / "tesseract_api.py")
+      << "import helper, thirdparty, numpy\n"
+         "from pydantic import BaseModel\n"
+         "class InputSchema(BaseModel): pass\n"
+         "class OutputSchema(BaseModel): names: list[str]\n"
+         "def apply(inputs):\n"
+         "    modules = (thirdparty, numpy, helper)\n"
+         "    return {'names': [m.__name__[:11] for m in modules]}\n";
+  const Outcome run =
+      embed({"json", environment.folder()}, with("VIRTUAL_ENV", environment.folder()));
+  EXPECT_EQ(run.code, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("[\"thirdparty\",\"numpy\",\"tsr_plugins\"]"));
+}
+
 TEST(Environments, OptionNamesAnInterpreter) {
   const Environment environment(true);
   const Outcome run =

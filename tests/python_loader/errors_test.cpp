@@ -89,6 +89,9 @@ TEST(Opening, RefusesUnknownOptions) {
   const Component component("scale", R"({"colour": "green"})");
   EXPECT_EQ(component.opened.status, TESSERACT_ERROR_INVALID_ARGUMENT);
   EXPECT_THAT(component.opened.message, HasSubstr("colour"));
+  for (const char *known : {" gpu_transport,", " loader,", " python,", " strict,", " threads"}) {
+    EXPECT_THAT(component.opened.message, HasSubstr(known));
+  }
 }
 
 TEST(Opening, RefusesWrongTypesOfOwnOptions) {

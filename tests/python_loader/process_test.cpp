@@ -59,6 +59,18 @@ TEST(Process, KeepsItsSignalHandlers) {
   EXPECT_THAT(run.output, Not(HasSubstr("KeyboardInterrupt")));
 }
 
+class Multiprocessing : public testing::TestWithParam<const char *> {};
+
+TEST_P(Multiprocessing, WorksInModules) {
+  const std::string method = GetParam();
+  const std::string inputs = R"({"numbers": [1, 2, 3], "method": ")" + method + "\"}";
+  const Outcome run = embed({"json", module_path("processes"), "{}", inputs}, {{"PYTHONPATH", ""}});
+  EXPECT_EQ(run.code, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr(R"({"squares":[1,4,9],"cubes":[1,8,27]})"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, Multiprocessing, testing::Values("fork", "spawn", "forkserver"));
+
 TEST(Process, ForkedChildIsRefusedAndTheParentGoesOn) {
   const Outcome run = embed({"fork", module_path("environment"), "{}", "{}"});
   EXPECT_EQ(run.code, 0) << run.output;

@@ -1,5 +1,6 @@
 #include "call.h"
 
+#include "cancel.h"
 #include "dtype.h"
 #include "errors.h"
 #include "escape.h"
@@ -167,6 +168,7 @@ int32_t run_call(void *self, void *prepared, tesseract_frame *frame) {
   return guarded(frame, [&]() -> int32_t {
     Arguments arguments(instance, plan, frame);
     const int32_t status = guarded(frame, [&]() -> int32_t {
+      const RunningCall running(frame);
       PyObject *given[] = {nullptr, arguments.inputs(), arguments.seeds()};
       const Ref answer = own(
           PyObject_Vectorcall(plan.run, given + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
@@ -194,6 +196,7 @@ int32_t run_abstract(void *, void *prepared, tesseract_frame *frame) {
       PyObject *pair = own(Py_BuildValue("(Os)", lengths.get(), name.c_str())).release();
       PyTuple_SET_ITEM(shapes.get(), static_cast<Py_ssize_t>(i), pair);
     }
+    const RunningCall running(frame);
     const Ref answer = own(PyObject_CallOneArg(plan.abstract, shapes.get()));
     write_shapes(answer.get(), frame);
     return TESSERACT_OK;

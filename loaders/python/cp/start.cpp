@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "cancel.h"
 #include "errors.h"
 #include "support.h"
 #include "thread_state.h"
@@ -94,7 +95,8 @@ int32_t prepare(const PythonStart *request, tesseract_frame *frame) {
   return guarded(frame, [&]() -> int32_t {
     import_numpy();
     create_exporter_type();
-    load_support(request->package);
+    load_support(request->package, !joined);
+    install_cancel_hook();
     if (joined) register_fork();
     if (!environment_prefix) environment_prefix = system_text("prefix");
     if (!environment_executable) environment_executable = system_text("executable");

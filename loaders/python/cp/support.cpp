@@ -29,6 +29,12 @@ def load_support(package):
     return importlib.import_module(name + ".loader")
 
 
+def add_to_path(package):
+    folder = os.path.dirname(os.path.abspath(package))
+    if folder not in sys.path:
+        sys.path.append(folder)
+
+
 def parse_options(text):
     options = json.loads(text) if text else {}
     if not isinstance(options, dict):
@@ -90,7 +96,7 @@ const Support &support() {
   return functions;
 }
 
-void load_support(const char *package) {
+void load_support(const char *package, bool on_path) {
   const Ref scope = own(PyDict_New());
   check(PyDict_SetItemString(scope.get(), "__builtins__", PyEval_GetBuiltins()));
   const Ref name = own(PyUnicode_FromString("tesseract_host.loader.startup"));
@@ -101,6 +107,10 @@ void load_support(const char *package) {
   const Ref path = own(PyUnicode_DecodeFSDefault(package));
   const Ref load(function_of(scope.get(), "load_support"));
   const Ref loader = own(PyObject_CallOneArg(load.get(), path.get()));
+  if (on_path) {
+    const Ref add(function_of(scope.get(), "add_to_path"));
+    own(PyObject_CallOneArg(add.get(), path.get()));
+  }
   const Ref plain(function_of(scope.get(), "Plain"));
 
   functions.traverse_of_python_classes = reinterpret_cast<PyTypeObject *>(plain.get())->tp_traverse;

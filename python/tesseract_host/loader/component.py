@@ -30,6 +30,9 @@ OPTIONS = (
     "threads",
 )
 
+# Taken out before the options get here, by the host and by the compiled loader.
+TAKEN_BEFORE = ("loader", "python", "strict")
+
 THREADS = {None: "serial-per-instance", "serial": "serial-per-instance", "concurrent": "concurrent"}
 
 
@@ -160,8 +163,9 @@ def checked_options(options: dict[str, Any]) -> str:
     """The threading class; RequestError for an option that isn't known."""
     unknown = sorted(set(options) - set(OPTIONS))
     if unknown:
+        known = ", ".join(sorted((*OPTIONS, *TAKEN_BEFORE)))
         raise RequestError(
-            f"unknown option {', '.join(unknown)}; known are {', '.join(OPTIONS)}",
+            f"unknown option {', '.join(unknown)}; known are {known}",
             status=INVALID_ARGUMENT,
         )
     threads = options.get("threads")

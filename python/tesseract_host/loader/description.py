@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tesseract_host.loader import walk
-from tesseract_host.runtime.schema_types import is_array_annotation, is_differentiable
+from tesseract_host.loader import leaves, walk
+from tesseract_host.runtime.schema_types import is_differentiable
 
 _TYPES: tuple[tuple[type, str], ...] = (
     (bool, "boolean"),
@@ -40,34 +40,31 @@ def describe(name: str, threads: str, inputs: Any, outputs: Any, devices: list[s
 
 def leaf_table(schema: Any, are_inputs: bool) -> list[dict[str, Any]]:
     """One entry per path pattern of a schema."""
-    groups: dict[walk.Pattern, list[walk.Leaf]] = {}
-    for leaf in walk.leaves(schema):
-        groups.setdefault(leaf.pattern, []).append(leaf)
-    return [_entry(leaves, are_inputs) for leaves in groups.values()]
+    return [_described(entry, are_inputs) for entry in leaves.entries(schema)]
 
 
-def _entry(leaves: list[walk.Leaf], are_inputs: bool) -> dict[str, Any]:
-    first = leaves[0]
-    types = [leaf.annotation for leaf in leaves]
-    values = [type_ for type_ in types if type_ not in (None, type(None))]
-    entry: dict[str, Any] = {"path": walk.pattern_text(first.pattern)}
-    arrays = [type_ for type_ in values if is_array_annotation(type_)]
-    if arrays and all(is_array_annotation(t) or t in (int, float, bool) for t in values):
-        entry.update(_array(arrays, len(arrays) == len(values)))
+def _described(leaf: leaves.Entry, are_inputs: bool) -> dict[str, Any]:
+    entry: dict[str, Any] = {"path": walk.pattern_text(leaf.pattern)}
+    if leaf.is_array:
+        entry.update(_array(leaf))
     else:
-        entry.update(_plain(types))
+        entry.update(_plain(leaf.types))
         if are_inputs:
             entry["tensor"] = True
     if are_inputs:
-        entry["required"] = first.required
-        if not first.required:
-            entry.update(_default(first.default))
-    if first.description:
-        entry["description"] = first.description
+        entry["required"] = leaf.required
+        if not leaf.required:
+            entry.update(_default(leaf.default))
+    elif leaf.optional:
+        entry["required"] = False
+    if leaf.description:
+        entry["description"] = leaf.description
     return entry
 
 
-def _array(arrays: list[Any], alone: bool) -> dict[str, Any]:
+def _array(leaf: leaves.Entry) -> dict[str, Any]:
+    arrays = leaf.arrays
+    alone = not any(type_ in (int, float, bool) for type_ in leaf.types)
     dtypes = {array.expected_dtype for array in arrays}
     shapes = {array.expected_shape for array in arrays}
     shape = shapes.pop() if len(shapes) == 1 and alone else ...
@@ -78,7 +75,7 @@ def _array(arrays: list[Any], alone: bool) -> dict[str, Any]:
     }
 
 
-def _plain(types: list[Any]) -> dict[str, Any]:
+def _plain(types: tuple[Any, ...]) -> dict[str, Any]:
     names: list[str] = []
     choices: list[Any] = []
     for type_ in types:

@@ -30,6 +30,9 @@ from tesseract_host.runtime._runs import Runs
 
 ROOT = "tsr_plugins"
 
+# What the folders are called that packages are installed in.
+PACKAGE_FOLDERS = frozenset(("site-packages", "dist-packages"))
+
 _serials = itertools.count(1)
 _open: dict[str, Isolation] = {}  # by package name
 _install_lock = threading.Lock()
@@ -149,7 +152,7 @@ class Isolation:
         """As importlib's; a source file in the folder becomes one of the package's modules."""
         spec = importlib.util.spec_from_file_location(name, location, **keywords)
         if spec is not None and type(spec.loader) is SourceFileLoader and spec.origin:
-            if self._is_inside(spec.origin):
+            if self._is_own(spec.origin):
                 spec.loader = PluginLoader(spec.loader.name, spec.origin, self)
         return spec
 
@@ -164,7 +167,7 @@ class Isolation:
         return known
 
     def _decide(self, top: str) -> bool | None:
-        if top in sys.stdlib_module_names or top in ("__main__", ROOT):
+        if top in sys.stdlib_module_names or top in ("__main__", ROOT) or self._is_shared(top):
             return False
         portion = None
         for entry in [*self._search_path(), str(self.folder)]:
@@ -173,7 +176,7 @@ class Isolation:
                 continue
             if spec.loader is not None:
                 return self._claim(entry)
-            portion = portion or entry if self._is_inside(entry) else portion
+            portion = portion or entry if self._is_own(entry) else portion
         if portion is not None:
             return self._claim(portion)
         return None
@@ -185,11 +188,25 @@ class Isolation:
             foreign = entry not in (_path_before_first or ()) and any(
                 _is_within(entry, folder) for folder in others
             )
-            if not foreign or self._is_inside(entry):
+            if not foreign or self._is_own(entry):
                 yield entry
 
+    def _is_shared(self, top: str) -> bool:
+        """True if the process has imported `top` from where packages are installed.
+
+        Those exist once: a second copy of an extension module breaks, and of a package has other
+        types.
+        """
+        entry = _imported_from(sys.modules.get(top))
+        if entry is None:
+            return False
+        if not self._is_own(entry):
+            return Path(entry).name in PACKAGE_FOLDERS or self._is_inside(entry)
+        known = {os.path.realpath(e or os.getcwd()) for e in _path_before_first or ()}
+        return entry in known and entry != os.path.realpath(self.folder)
+
     def _claim(self, entry: str) -> bool:
-        if not self._is_inside(entry):
+        if not self._is_own(entry):
             return False
         location = os.path.abspath(entry or os.getcwd())
         if location not in self.path:
@@ -198,6 +215,31 @@ class Isolation:
 
     def _is_inside(self, path: str) -> bool:
         return _is_within(path, self.folder)
+
+    def _is_own(self, path: str) -> bool:
+        """True for a place in the folder that is not in an environment of Python's there."""
+        if not self._is_inside(path):
+            return False
+        folder = Path(os.path.realpath(self.folder))
+        place = Path(os.path.realpath(path or os.getcwd()))
+        around = [p for p in (place, *place.parents) if p.is_relative_to(folder)]
+        return not any(
+            p.name in PACKAGE_FOLDERS or (p != folder and str(p) in _environments()) for p in around
+        )
+
+
+def _environments() -> set[str]:
+    prefixes = (sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)
+    return {os.path.realpath(prefix) for prefix in prefixes}
+
+
+def _imported_from(module: ModuleType | None) -> str | None:
+    """The real path of the entry of `sys.path` that a top-level module comes from, or None."""
+    spec = getattr(module, "__spec__", None)
+    places = list(getattr(spec, "submodule_search_locations", None) or ())
+    if not places and getattr(spec, "has_location", False):
+        places = [spec.origin]
+    return os.path.dirname(os.path.realpath(places[0])) if places else None
 
 
 def _is_within(path: str, folder: Path) -> bool:

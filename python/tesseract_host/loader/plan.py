@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from tesseract_host.loader import merging, walk
+from tesseract_host.loader import leaves, merging, walk
 from tesseract_host.loader.failures import (
     INVALID_ARGUMENT,
     RequestError,
 )
-from tesseract_host.loader.results import Extractor
+from tesseract_host.loader.results import Answer, Extractor, Place
 from tesseract_host.runtime.schema_types import is_array_annotation
 
 if TYPE_CHECKING:
     from tesseract_host.loader.component import Component
 
-Results = tuple[list[Any], str]
 Shape = tuple[tuple[int, ...], str]
 
 
@@ -55,20 +55,21 @@ class Plan:
         if endpoint == "abstract_eval":
             self._abstract_arrays()
 
-    def run(self, arrays: Sequence[Any], seeds: Sequence[Any]) -> Results:
+    def run(self, arrays: Sequence[Any], seeds: Sequence[Any]) -> Answer:
         """Calls the endpoint.
 
         `arrays` has one ndarray (or NumPy scalar, or device object) per input path, in order;
         `seeds` one per seed, None standing for zeros.  Returns the results by position (ndarray,
         NumPy scalar or device object; None for an optional output that is None) and the outputs
-        that are no arrays as JSON text.  Raises pydantic's ValidationError for bad inputs and
-        EndpointError for a failing module or a bad result.
+        that are no arrays as JSON text; of "apply", where the schema has containers of arrays, also
+        (path, result) of their elements that are not wanted by name.  Raises pydantic's
+        ValidationError for bad inputs and EndpointError for a failing module or a bad result.
         """
         self._check_count(arrays)
         tree = self._template.fill(arrays)
         if self._endpoint == "apply":
             outputs = self._component.call("apply", {"inputs": tree})
-            return self._extractor.tensors(outputs), self._extractor.json(outputs)
+            return self._extractor.tensors(outputs)
         if self._endpoint == "jacobian":
             payload = {"inputs": tree, "jac_inputs": self._wrt, "jac_outputs": self._of}
             blocks = self._component.call("jacobian", payload)
@@ -77,14 +78,14 @@ class Plan:
             raise RequestError("an abstract plan has no run", status=INVALID_ARGUMENT)
         return self._product(tree, seeds), "{}"
 
-    def abstract(self, shapes: Sequence[Shape]) -> tuple[list[Shape], str]:
-        """Calls abstract_eval on (shape, dtype name) per input; returns the same per output."""
+    def abstract(self, shapes: Sequence[Shape]) -> Answer:
+        """Calls abstract_eval on (shape, dtype name) per input; as `run`, with such pairs."""
         self._check_count(shapes)
         tree = self._template.fill(
             [{"shape": tuple(shape), "dtype": dtype} for shape, dtype in shapes]
         )
         outputs = self._component.call("abstract_eval", {"inputs": tree})
-        return self._extractor.shapes(outputs), self._extractor.json(outputs)
+        return self._extractor.shapes(outputs)
 
     def _product(self, tree: Any, seeds: Sequence[Any]) -> list[Any]:
         forward = self._endpoint == "jvp"
@@ -112,16 +113,16 @@ class Plan:
 
     def _check_derivative_paths(self) -> None:
         types = self._component.schemas.derivatives
-        for paths, leaves, name in (
+        for paths, known, name in (
             (self._of, types.outputs, "output"),
             (self._wrt, types.inputs, "input"),
         ):
             if not paths:
                 raise RequestError(f"no {name} is named", status=INVALID_ARGUMENT)
             for path in paths:
-                if walk.find_leaf(leaves, merging.parse_path(path)) is None:
-                    known = ", ".join(walk.pattern_text(leaf.pattern) for leaf in leaves)
-                    raise RequestError(f"no differentiable {name}; those are {known}", path)
+                if walk.find_leaf(known, merging.parse_path(path)) is None:
+                    texts = ", ".join(walk.pattern_text(leaf.pattern) for leaf in known)
+                    raise RequestError(f"no differentiable {name}; those are {texts}", path)
 
     def _abstract_arrays(self) -> None:
         """Array leaves given in the JSON become shape and dtype."""
@@ -148,16 +149,25 @@ def _shape_of(annotation: Any) -> Any:
 
 
 def _extractor(schema: Any, wanted: tuple[str, ...]) -> Extractor:
-    arrays = [
-        merging.locate(schema, leaf.pattern, False)
-        for leaf in walk.leaves(schema)
-        if is_array_annotation(leaf.annotation)
-    ]
-    places = []
+    known = walk.leaves(schema)
+    wanted_places = []
     for path in wanted:
         check_known(schema, path)
-        places.append((path, merging.locate(schema, merging.parse_path(path), False)))
-    return Extractor(places, arrays, walk.is_root_model(schema))
+        steps = merging.parse_path(path)
+        optional = any(leaf.optional for leaf in known if walk.matches(leaf.pattern, steps))
+        wanted_places.append(_place(schema, steps, optional))
+    arrays = [
+        _place(schema, entry.pattern, entry.optional)
+        for entry in leaves.entries(schema)
+        if entry.is_array
+    ]
+    return Extractor(wanted, wanted_places, arrays, walk.is_root_model(schema))
+
+
+def _place(schema: Any, steps: walk.Pattern, optional: bool) -> Place:
+    located = [merging.locate(schema, steps[: k + 1], False) for k in range(len(steps))]
+    depths = [0, *map(len, located)]
+    return Place(steps, tuple(b > a for a, b in itertools.pairwise(depths)), optional)
 
 
 def check_known(schema: Any, path: str) -> None:
@@ -167,9 +177,9 @@ def check_known(schema: Any, path: str) -> None:
     everything pass.
     """
     steps = merging.parse_path(path)
-    leaves = walk.leaves(schema)
-    if any(walk.matches(leaf.pattern, steps[: len(leaf.pattern)]) for leaf in leaves):
+    patterns = dict.fromkeys(leaf.pattern for leaf in walk.leaves(schema))
+    if any(walk.matches(pattern, steps[: len(pattern)]) for pattern in patterns):
         return
     if walk.is_model(schema) and not walk.allows_extra(schema):
-        known = ", ".join(dict.fromkeys(walk.pattern_text(leaf.pattern) for leaf in leaves))
+        known = ", ".join(map(walk.pattern_text, patterns))
         raise RequestError(f"no leaf has this path; there are {known or 'none'}", path)

@@ -2,55 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic_core import to_json
 
 from tesseract_host.loader import walk
 from tesseract_host.loader.failures import RequestError
+from tesseract_host.runtime import _paths
 from tesseract_host.runtime._check import ArrayCheck, is_device_object
 from tesseract_host.runtime._encoding import encode
 
+# The results by position, None for an optional one that is not there; all outputs that are no
+# arrays as JSON; and, where there are containers of arrays, their other elements by path.
+Answer = tuple[list[Any], str] | tuple[list[Any], str, list[tuple[str, Any]]]
+
+SEQUENCES = (list, tuple, set, frozenset, deque)
+
 _REMOVED = object()
+
+
+class Place(NamedTuple):
+    """Where a leaf, or the leaves of a pattern, are in a dumped result."""
+
+    steps: walk.Pattern  # in the schema, as paths write them
+    levels: tuple[bool, ...]  # for each step, whether it is one in the data, as roots are not
+    optional: bool  # the leaf, or what it stands in, may be None or another member of a union
+
+    @property
+    def data(self) -> walk.Pattern:
+        """The steps in the data."""
+        return tuple(itertools.compress(self.steps, self.levels))
 
 
 class Extractor:
     """Takes the wanted tensors out of a dumped result; the rest becomes JSON.
 
-    `wanted` are (path, steps in the data); `arrays` the patterns, in the data, of all array leaves.
+    `paths` name the wanted leaves, `wanted` has their places, in the same order; `arrays` has the
+    places of all leaves that the description calls arrays.
     """
 
     def __init__(
         self,
-        wanted: Sequence[tuple[str, walk.Pattern]],
-        arrays: Sequence[walk.Pattern],
+        paths: Sequence[str],
+        wanted: Sequence[Place],
+        arrays: Sequence[Place],
         has_root: bool,
     ) -> None:
-        self._wanted = wanted
-        self._arrays = tuple(dict.fromkeys(arrays))
+        self._wanted = [
+            (path, place.data, place.optional) for path, place in zip(paths, wanted, strict=True)
+        ]
+        self._taken = [place.data for place in wanted]
+        self._arrays = tuple(place.data for place in arrays)
+        self._patterns = [
+            tuple(zip(place.steps, place.levels, strict=True))
+            for place in arrays
+            if walk.ANY_INDEX in place.steps or walk.ANY_KEY in place.steps
+        ]
         self._has_root = has_root
 
-    def tensors(self, tree: Any) -> list[Any]:
-        """The wanted leaves in order: arrays, NumPy scalars, device objects; None for a leaf that
-        is None."""
-        return [_tensor(_at(tree, steps, path), path) for path, steps in self._wanted]
+    def tensors(self, tree: Any) -> Answer:
+        """What `Plan.run` returns of a result: arrays, NumPy scalars, device objects."""
+        return self._answer(tree, _tensor)
 
-    def shapes(self, tree: Any) -> list[tuple[tuple[int, ...], str]]:
-        """Of an abstract result: shape and dtype of the wanted leaves."""
-        found = []
-        for path, steps in self._wanted:
-            value = _at(tree, steps, path)
-            if not _is_shape(value):
-                raise RequestError("the component gives no shape and dtype for it", path)
-            found.append((tuple(value["shape"]), value["dtype"]))
-        return found
+    def shapes(self, tree: Any) -> Answer:
+        """The same of an abstract result: pairs of shape and dtype name."""
+        return self._answer(tree, _shape)
 
-    def json(self, tree: Any) -> str:
+    def _answer(self, tree: Any, read: Callable[[Any, str], Any]) -> Answer:
+        found = [
+            None if value is None else read(value, path)
+            for path, steps, optional in self._wanted
+            for value in [_at(tree, steps, path, optional)]
+        ]
+        if not self._patterns:
+            return found, self._json(tree)
+        named = {path for path, _, _ in self._wanted}
+        others = [
+            (path, read(value, path))
+            for pattern in self._patterns
+            for path, value in _elements(tree, pattern, ())
+            if value is not None and path not in named
+        ]
+        return found, self._json(tree), others
+
+    def _json(self, tree: Any) -> str:
         """What is no array, as a JSON object; containers of arrays only are left out."""
-        taken = [steps for _, steps in self._wanted]
-        rest = _without(tree, (), self._arrays, taken)
+        rest = _without(tree, (), self._arrays, self._taken)
         if rest is _REMOVED:
             return "{}"
         document = {"root": rest} if self._has_root else rest
@@ -59,11 +100,13 @@ class Extractor:
         ).decode()
 
 
-def _at(tree: Any, steps: walk.Pattern, path: str) -> Any:
+def _at(tree: Any, steps: walk.Pattern, path: str, optional: bool) -> Any:
     node = tree
     for step in steps:
         found = _child(node, step.kind, step.value)
         if found is _REMOVED:
+            if optional and (node is None or step.kind == "name"):
+                return None
             raise RequestError("the result has no such output", path)
         node = found
     return node
@@ -71,8 +114,8 @@ def _at(tree: Any, steps: walk.Pattern, path: str) -> Any:
 
 def _child(node: Any, kind: str, value: str | int) -> Any:
     if kind == "index":
-        if isinstance(node, list | tuple) and int(value) < len(node):
-            return node[int(value)]
+        if isinstance(node, SEQUENCES) and int(value) < len(node):
+            return list(node)[int(value)]
     elif isinstance(node, Mapping):
         if value in node:
             return node[value]
@@ -80,6 +123,36 @@ def _child(node: Any, kind: str, value: str | int) -> Any:
             if str(key) == value:
                 return node[key]
     return _REMOVED
+
+
+def _elements(
+    node: Any, pattern: Sequence[tuple[_paths.Step, bool]], done: walk.Pattern
+) -> Iterator[tuple[str, Any]]:
+    """The path and value of each leaf of a pattern."""
+    if not pattern:
+        yield _paths.join(done), node
+        return
+    (step, is_level), rest = pattern[0], pattern[1:]
+    children: Iterable[tuple[_paths.Step, Any]] = ()
+    if not is_level:
+        children = [(step, node)]
+    elif step == walk.ANY_INDEX:
+        if isinstance(node, SEQUENCES):
+            children = [(step._replace(value=i), item) for i, item in enumerate(node)]
+    elif step == walk.ANY_KEY:
+        if isinstance(node, Mapping):
+            children = [(step._replace(value=str(key)), item) for key, item in node.items()]
+    else:
+        found = _child(node, step.kind, step.value)
+        children = [] if found is _REMOVED else [(step, found)]
+    for below, item in children:
+        yield from _elements(item, rest, (*done, below))
+
+
+def _shape(value: Any, path: str) -> tuple[tuple[int, ...], str]:
+    if not (isinstance(value, Mapping) and set(value) == {"shape", "dtype"}):
+        raise RequestError("the component gives no shape and dtype for it", path)
+    return tuple(value["shape"]), value["dtype"]
 
 
 def _tensor(value: Any, path: str) -> Any:
@@ -91,25 +164,18 @@ def _tensor(value: Any, path: str) -> Any:
     return array[()]
 
 
-def _is_array(value: Any) -> bool:
-    return isinstance(value, np.ndarray | np.generic) or is_device_object(value) or _is_shape(value)
-
-
-def _is_shape(value: Any) -> bool:
-    return isinstance(value, Mapping) and set(value) == {"shape", "dtype"}
-
-
 def _without(
     node: Any,
     place: walk.Pattern,
     arrays: Sequence[walk.Pattern],
     taken: Sequence[walk.Pattern],
 ) -> Any:
-    """The tree without its arrays and what was taken; null in lists that hold both."""
-    if any(place == steps for steps in taken) and node is not None:
-        return _REMOVED
-    if any(walk.matches(pattern, place) for pattern in arrays) and _is_array(node):
-        return _REMOVED
+    """The tree without its arrays and what was taken; null in lists that hold both, and for
+    elements that are None.
+    """
+    if any(walk.matches(pattern, place) for pattern in (*arrays, *taken)):
+        is_element = bool(place) and place[-1].kind != "name"
+        return None if node is None and is_element else _REMOVED
     if isinstance(node, Mapping):
         entries = {
             key: _without(value, _below(place, key, arrays, taken), arrays, taken)
@@ -117,7 +183,7 @@ def _without(
         }
         kept = {key: value for key, value in entries.items() if value is not _REMOVED}
         return kept if kept or not node else _REMOVED
-    if isinstance(node, list | tuple):
+    if isinstance(node, SEQUENCES):
         items = [
             _without(value, (*place, walk.ANY_INDEX._replace(value=i)), arrays, taken)
             for i, value in enumerate(node)

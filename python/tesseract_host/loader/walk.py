@@ -29,6 +29,7 @@ class Leaf(NamedTuple):
     required: bool
     default: Any  # as written; MISSING where there is none
     description: str | None
+    optional: bool  # a union around it has a member without it
 
 
 MISSING = object()
@@ -146,6 +147,14 @@ def leaves(schema: Any) -> list[Leaf]:
     return list(_leaves(schema, (), True, MISSING, None))
 
 
+def _alternatives(alternatives: list[list[Leaf]]) -> Iterator[Leaf]:
+    """The leaves of the members of a union."""
+    common = set.intersection(*({leaf.pattern for leaf in leaves} for leaves in alternatives))
+    for leaves in alternatives:
+        for leaf in leaves:
+            yield leaf._replace(optional=leaf.optional or leaf.pattern not in common)
+
+
 def _leaves(
     node: Any, pattern: Pattern, required: bool, default: Any, description: str | None
 ) -> Iterator[Leaf]:
@@ -164,12 +173,16 @@ def _leaves(
                 field.description,
             )
     elif get_origin(node) in UNIONS:
-        for member in get_args(node):
-            yield from _leaves(member, pattern, required, default, description)
+        yield from _alternatives(
+            [
+                list(_leaves(member, pattern, required, default, description))
+                for member in get_args(node)
+            ]
+        )
     else:
         inside = container(node)
         if inside is None:
-            yield Leaf(pattern, node, required, default, description)
+            yield Leaf(pattern, node, required, default, description, optional=False)
         else:
             step, items = inside
             for item in items:

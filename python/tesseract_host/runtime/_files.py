@@ -46,7 +46,8 @@ class InputPath(_FolderPath):
 
 class OutputPath(_FolderPath):
     """A field for an existing file or folder inside the output path; absolute in the module, the
-    caller gets it as text relative to the output path."""
+    caller gets it as text relative to the output path.
+    """
 
     @classmethod
     def _located(cls, value: Any, info: Any) -> Path:

@@ -53,7 +53,8 @@ _runs = Runs(config.process)
 
 def require_file(relative: Any) -> Path:
     """The absolute path of an existing file in the input path, else ValueError or
-    FileNotFoundError."""
+    FileNotFoundError.
+    """
     return _files.require_file(config.process, relative)
 
 

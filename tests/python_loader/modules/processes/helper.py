@@ -1,0 +1,5 @@
+"""A function beside the module."""
+
+
+def square(number: int) -> int:
+    return number * number
