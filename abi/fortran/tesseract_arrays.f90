@@ -4,6 +4,9 @@
 ! array is then a tensor with column-major strides, which the host converts for a component that
 ! wants row-major ones, as most do.  With reversed=.true. nothing is converted: a(i, j) is element
 ! [j-1, i-1], and the array a compact row-major tensor of the reversed shape.
+!
+! An operation on arrays of any type is one included file, tesseract_*.inc, which lies beside the
+! modules; each procedure that includes it declares `array` of its type.
 module tesseract_arrays
   use, intrinsic :: iso_fortran_env, only: int8, int32, int64, real32, real64
   use tesseract_host_c
@@ -178,97 +181,31 @@ contains
 
   subroutine point_real64(array, address, dims)
     real(real64), pointer, intent(out) :: array(..)
-    type(c_ptr), intent(in) :: address
-    integer(int64), intent(in) :: dims(:)
-    select rank (array)
-    rank (0); call c_f_pointer(address, array)
-    rank (1); call c_f_pointer(address, array, dims)
-    rank (2); call c_f_pointer(address, array, dims)
-    rank (3); call c_f_pointer(address, array, dims)
-    rank (4); call c_f_pointer(address, array, dims)
-    rank (5); call c_f_pointer(address, array, dims)
-    rank (6); call c_f_pointer(address, array, dims)
-    rank (7); call c_f_pointer(address, array, dims)
-    end select
+    include 'tesseract_point.inc'
   end subroutine
 
   subroutine point_real32(array, address, dims)
     real(real32), pointer, intent(out) :: array(..)
-    type(c_ptr), intent(in) :: address
-    integer(int64), intent(in) :: dims(:)
-    select rank (array)
-    rank (0); call c_f_pointer(address, array)
-    rank (1); call c_f_pointer(address, array, dims)
-    rank (2); call c_f_pointer(address, array, dims)
-    rank (3); call c_f_pointer(address, array, dims)
-    rank (4); call c_f_pointer(address, array, dims)
-    rank (5); call c_f_pointer(address, array, dims)
-    rank (6); call c_f_pointer(address, array, dims)
-    rank (7); call c_f_pointer(address, array, dims)
-    end select
+    include 'tesseract_point.inc'
   end subroutine
 
   subroutine point_int64(array, address, dims)
     integer(int64), pointer, intent(out) :: array(..)
-    type(c_ptr), intent(in) :: address
-    integer(int64), intent(in) :: dims(:)
-    select rank (array)
-    rank (0); call c_f_pointer(address, array)
-    rank (1); call c_f_pointer(address, array, dims)
-    rank (2); call c_f_pointer(address, array, dims)
-    rank (3); call c_f_pointer(address, array, dims)
-    rank (4); call c_f_pointer(address, array, dims)
-    rank (5); call c_f_pointer(address, array, dims)
-    rank (6); call c_f_pointer(address, array, dims)
-    rank (7); call c_f_pointer(address, array, dims)
-    end select
+    include 'tesseract_point.inc'
   end subroutine
 
   subroutine point_int32(array, address, dims)
     integer(int32), pointer, intent(out) :: array(..)
-    type(c_ptr), intent(in) :: address
-    integer(int64), intent(in) :: dims(:)
-    select rank (array)
-    rank (0); call c_f_pointer(address, array)
-    rank (1); call c_f_pointer(address, array, dims)
-    rank (2); call c_f_pointer(address, array, dims)
-    rank (3); call c_f_pointer(address, array, dims)
-    rank (4); call c_f_pointer(address, array, dims)
-    rank (5); call c_f_pointer(address, array, dims)
-    rank (6); call c_f_pointer(address, array, dims)
-    rank (7); call c_f_pointer(address, array, dims)
-    end select
+    include 'tesseract_point.inc'
   end subroutine
 
   subroutine point_complex128(array, address, dims)
     complex(real64), pointer, intent(out) :: array(..)
-    type(c_ptr), intent(in) :: address
-    integer(int64), intent(in) :: dims(:)
-    select rank (array)
-    rank (0); call c_f_pointer(address, array)
-    rank (1); call c_f_pointer(address, array, dims)
-    rank (2); call c_f_pointer(address, array, dims)
-    rank (3); call c_f_pointer(address, array, dims)
-    rank (4); call c_f_pointer(address, array, dims)
-    rank (5); call c_f_pointer(address, array, dims)
-    rank (6); call c_f_pointer(address, array, dims)
-    rank (7); call c_f_pointer(address, array, dims)
-    end select
+    include 'tesseract_point.inc'
   end subroutine
 
   subroutine point_bool(array, address, dims)
     logical(c_bool), pointer, intent(out) :: array(..)
-    type(c_ptr), intent(in) :: address
-    integer(int64), intent(in) :: dims(:)
-    select rank (array)
-    rank (0); call c_f_pointer(address, array)
-    rank (1); call c_f_pointer(address, array, dims)
-    rank (2); call c_f_pointer(address, array, dims)
-    rank (3); call c_f_pointer(address, array, dims)
-    rank (4); call c_f_pointer(address, array, dims)
-    rank (5); call c_f_pointer(address, array, dims)
-    rank (6); call c_f_pointer(address, array, dims)
-    rank (7); call c_f_pointer(address, array, dims)
-    end select
+    include 'tesseract_point.inc'
   end subroutine
 end module

@@ -252,110 +252,74 @@ contains
   end subroutine
 
   subroutine set_real64(self, path, array, reversed)
-    class(tesseract_list), intent(inout) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_REAL64
     real(real64), intent(in), target :: array(..)
-    logical, intent(in), optional :: reversed
-    call put(self, path, c_loc(array), DTYPE_REAL64, shape(array, int64), is_contiguous(array), &
-      rank(array) == 0, reversed)
+    include 'tesseract_set.inc'
   end subroutine
 
   subroutine into_real64(self, path, array, reversed)
-    class(tesseract_list), intent(inout) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_REAL64
     real(real64), intent(inout), target :: array(..)
-    logical, intent(in), optional :: reversed
-    call put(self, path, c_loc(array), DTYPE_REAL64, shape(array, int64), is_contiguous(array), &
-      .false., reversed)
+    include 'tesseract_into.inc'
   end subroutine
 
   subroutine set_real32(self, path, array, reversed)
-    class(tesseract_list), intent(inout) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_REAL32
     real(real32), intent(in), target :: array(..)
-    logical, intent(in), optional :: reversed
-    call put(self, path, c_loc(array), DTYPE_REAL32, shape(array, int64), is_contiguous(array), &
-      rank(array) == 0, reversed)
+    include 'tesseract_set.inc'
   end subroutine
 
   subroutine into_real32(self, path, array, reversed)
-    class(tesseract_list), intent(inout) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_REAL32
     real(real32), intent(inout), target :: array(..)
-    logical, intent(in), optional :: reversed
-    call put(self, path, c_loc(array), DTYPE_REAL32, shape(array, int64), is_contiguous(array), &
-      .false., reversed)
+    include 'tesseract_into.inc'
   end subroutine
 
   subroutine set_int64(self, path, array, reversed)
-    class(tesseract_list), intent(inout) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_INT64
     integer(int64), intent(in), target :: array(..)
-    logical, intent(in), optional :: reversed
-    call put(self, path, c_loc(array), DTYPE_INT64, shape(array, int64), is_contiguous(array), &
-      rank(array) == 0, reversed)
+    include 'tesseract_set.inc'
   end subroutine
 
   subroutine into_int64(self, path, array, reversed)
-    class(tesseract_list), intent(inout) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_INT64
     integer(int64), intent(inout), target :: array(..)
-    logical, intent(in), optional :: reversed
-    call put(self, path, c_loc(array), DTYPE_INT64, shape(array, int64), is_contiguous(array), &
-      .false., reversed)
+    include 'tesseract_into.inc'
   end subroutine
 
   subroutine set_int32(self, path, array, reversed)
-    class(tesseract_list), intent(inout) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_INT32
     integer(int32), intent(in), target :: array(..)
-    logical, intent(in), optional :: reversed
-    call put(self, path, c_loc(array), DTYPE_INT32, shape(array, int64), is_contiguous(array), &
-      rank(array) == 0, reversed)
+    include 'tesseract_set.inc'
   end subroutine
 
   subroutine into_int32(self, path, array, reversed)
-    class(tesseract_list), intent(inout) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_INT32
     integer(int32), intent(inout), target :: array(..)
-    logical, intent(in), optional :: reversed
-    call put(self, path, c_loc(array), DTYPE_INT32, shape(array, int64), is_contiguous(array), &
-      .false., reversed)
+    include 'tesseract_into.inc'
   end subroutine
 
   subroutine set_complex128(self, path, array, reversed)
-    class(tesseract_list), intent(inout) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_COMPLEX128
     complex(real64), intent(in), target :: array(..)
-    logical, intent(in), optional :: reversed
-    call put(self, path, c_loc(array), DTYPE_COMPLEX128, shape(array, int64), &
-      is_contiguous(array), rank(array) == 0, reversed)
+    include 'tesseract_set.inc'
   end subroutine
 
   subroutine into_complex128(self, path, array, reversed)
-    class(tesseract_list), intent(inout) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_COMPLEX128
     complex(real64), intent(inout), target :: array(..)
-    logical, intent(in), optional :: reversed
-    call put(self, path, c_loc(array), DTYPE_COMPLEX128, shape(array, int64), &
-      is_contiguous(array), .false., reversed)
+    include 'tesseract_into.inc'
   end subroutine
 
   subroutine set_bool(self, path, array, reversed)
-    class(tesseract_list), intent(inout) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_BOOL
     logical(c_bool), intent(in), target :: array(..)
-    logical, intent(in), optional :: reversed
-    call put(self, path, c_loc(array), DTYPE_BOOL, shape(array, int64), is_contiguous(array), &
-      rank(array) == 0, reversed)
+    include 'tesseract_set.inc'
   end subroutine
 
   subroutine into_bool(self, path, array, reversed)
-    class(tesseract_list), intent(inout) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_BOOL
     logical(c_bool), intent(inout), target :: array(..)
-    logical, intent(in), optional :: reversed
-    call put(self, path, c_loc(array), DTYPE_BOOL, shape(array, int64), is_contiguous(array), &
-      .false., reversed)
+    include 'tesseract_into.inc'
   end subroutine
 end module

@@ -23,7 +23,23 @@
 module tesseract_plugin
   use tesseract_arrays
   implicit none
-  private :: look
+  private
+
+  ! What else plugin.h has is in the module tesseract_host_c.
+  public :: tesseract_input, tesseract_seed, tesseract_output, tesseract_input_json, &
+    tesseract_output_json, tesseract_fail, tesseract_cancelled, tesseract_log
+  public :: tesseract_plugin_table, tesseract_frame, tesseract_endpoint
+  public :: TESSERACT_OK, TESSERACT_ERROR_INVALID_ARGUMENT, TESSERACT_ERROR_SCHEMA, &
+    TESSERACT_ERROR_DEVICE, TESSERACT_ERROR_UNSUPPORTED, TESSERACT_ERROR_NOT_FOUND, &
+    TESSERACT_ERROR_OUT_OF_DOMAIN, TESSERACT_ERROR_COMPONENT, TESSERACT_ERROR_OUT_OF_MEMORY, &
+    TESSERACT_ERROR_CANCELLED, TESSERACT_ERROR_VERSION, TESSERACT_ERROR_UNAVAILABLE, &
+    TESSERACT_ERROR_INTERNAL
+  public :: TESSERACT_LOG_DEBUG, TESSERACT_LOG_INFO, TESSERACT_LOG_WARNING, TESSERACT_LOG_ERROR, &
+    TESSERACT_LOG_OUTPUT
+  public :: real64, real32, int64, int32, c_bool, c_char, c_double, c_float, c_int8_t, c_int32_t, &
+    c_int64_t
+  public :: c_ptr, c_null_ptr, c_loc, c_f_pointer, c_associated, c_funptr, c_null_funptr, &
+    c_funloc, c_f_procpointer
 
   ! (frame, index, array, status [, reversed])
   interface tesseract_input
@@ -175,206 +191,122 @@ contains
   end function
 
   subroutine input_real64(frame, index, array, status, reversed)
-    type(tesseract_frame), intent(in) :: frame
-    integer, intent(in) :: index
+    type(dl_data_type), parameter :: dtype = DTYPE_REAL64
+    character(len=*), parameter :: kind = 'input'
     real(real64), pointer, intent(out) :: array(..)
-    integer(c_int32_t), intent(inout) :: status
-    logical, intent(in), optional :: reversed
-    type(tesseract_layout) :: layout
-    layout = look(frame, 'input', index, DTYPE_REAL64, rank(array), status, reversed)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_input.inc'
   end subroutine
 
   subroutine seed_real64(frame, index, array, status, reversed)
-    type(tesseract_frame), intent(in) :: frame
-    integer, intent(in) :: index
+    type(dl_data_type), parameter :: dtype = DTYPE_REAL64
+    character(len=*), parameter :: kind = 'seed'
     real(real64), pointer, intent(out) :: array(..)
-    integer(c_int32_t), intent(inout) :: status
-    logical, intent(in), optional :: reversed
-    type(tesseract_layout) :: layout
-    layout = look(frame, 'seed', index, DTYPE_REAL64, rank(array), status, reversed)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_input.inc'
   end subroutine
 
   subroutine output_real64(frame, index, array, status, reversed, dims)
-    type(tesseract_frame), intent(in) :: frame
-    integer, intent(in) :: index
+    type(dl_data_type), parameter :: dtype = DTYPE_REAL64
     real(real64), pointer, intent(out) :: array(..)
-    integer(c_int32_t), intent(inout) :: status
-    logical, intent(in), optional :: reversed
-    integer(int64), intent(in), optional :: dims(:)
-    type(tesseract_layout) :: layout
-    layout = look(frame, 'output', index, DTYPE_REAL64, rank(array), status, reversed, dims)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_output.inc'
   end subroutine
 
   subroutine input_real32(frame, index, array, status, reversed)
-    type(tesseract_frame), intent(in) :: frame
-    integer, intent(in) :: index
+    type(dl_data_type), parameter :: dtype = DTYPE_REAL32
+    character(len=*), parameter :: kind = 'input'
     real(real32), pointer, intent(out) :: array(..)
-    integer(c_int32_t), intent(inout) :: status
-    logical, intent(in), optional :: reversed
-    type(tesseract_layout) :: layout
-    layout = look(frame, 'input', index, DTYPE_REAL32, rank(array), status, reversed)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_input.inc'
   end subroutine
 
   subroutine seed_real32(frame, index, array, status, reversed)
-    type(tesseract_frame), intent(in) :: frame
-    integer, intent(in) :: index
+    type(dl_data_type), parameter :: dtype = DTYPE_REAL32
+    character(len=*), parameter :: kind = 'seed'
     real(real32), pointer, intent(out) :: array(..)
-    integer(c_int32_t), intent(inout) :: status
-    logical, intent(in), optional :: reversed
-    type(tesseract_layout) :: layout
-    layout = look(frame, 'seed', index, DTYPE_REAL32, rank(array), status, reversed)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_input.inc'
   end subroutine
 
   subroutine output_real32(frame, index, array, status, reversed, dims)
-    type(tesseract_frame), intent(in) :: frame
-    integer, intent(in) :: index
+    type(dl_data_type), parameter :: dtype = DTYPE_REAL32
     real(real32), pointer, intent(out) :: array(..)
-    integer(c_int32_t), intent(inout) :: status
-    logical, intent(in), optional :: reversed
-    integer(int64), intent(in), optional :: dims(:)
-    type(tesseract_layout) :: layout
-    layout = look(frame, 'output', index, DTYPE_REAL32, rank(array), status, reversed, dims)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_output.inc'
   end subroutine
 
   subroutine input_int64(frame, index, array, status, reversed)
-    type(tesseract_frame), intent(in) :: frame
-    integer, intent(in) :: index
+    type(dl_data_type), parameter :: dtype = DTYPE_INT64
+    character(len=*), parameter :: kind = 'input'
     integer(int64), pointer, intent(out) :: array(..)
-    integer(c_int32_t), intent(inout) :: status
-    logical, intent(in), optional :: reversed
-    type(tesseract_layout) :: layout
-    layout = look(frame, 'input', index, DTYPE_INT64, rank(array), status, reversed)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_input.inc'
   end subroutine
 
   subroutine seed_int64(frame, index, array, status, reversed)
-    type(tesseract_frame), intent(in) :: frame
-    integer, intent(in) :: index
+    type(dl_data_type), parameter :: dtype = DTYPE_INT64
+    character(len=*), parameter :: kind = 'seed'
     integer(int64), pointer, intent(out) :: array(..)
-    integer(c_int32_t), intent(inout) :: status
-    logical, intent(in), optional :: reversed
-    type(tesseract_layout) :: layout
-    layout = look(frame, 'seed', index, DTYPE_INT64, rank(array), status, reversed)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_input.inc'
   end subroutine
 
   subroutine output_int64(frame, index, array, status, reversed, dims)
-    type(tesseract_frame), intent(in) :: frame
-    integer, intent(in) :: index
+    type(dl_data_type), parameter :: dtype = DTYPE_INT64
     integer(int64), pointer, intent(out) :: array(..)
-    integer(c_int32_t), intent(inout) :: status
-    logical, intent(in), optional :: reversed
-    integer(int64), intent(in), optional :: dims(:)
-    type(tesseract_layout) :: layout
-    layout = look(frame, 'output', index, DTYPE_INT64, rank(array), status, reversed, dims)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_output.inc'
   end subroutine
 
   subroutine input_int32(frame, index, array, status, reversed)
-    type(tesseract_frame), intent(in) :: frame
-    integer, intent(in) :: index
+    type(dl_data_type), parameter :: dtype = DTYPE_INT32
+    character(len=*), parameter :: kind = 'input'
     integer(int32), pointer, intent(out) :: array(..)
-    integer(c_int32_t), intent(inout) :: status
-    logical, intent(in), optional :: reversed
-    type(tesseract_layout) :: layout
-    layout = look(frame, 'input', index, DTYPE_INT32, rank(array), status, reversed)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_input.inc'
   end subroutine
 
   subroutine seed_int32(frame, index, array, status, reversed)
-    type(tesseract_frame), intent(in) :: frame
-    integer, intent(in) :: index
+    type(dl_data_type), parameter :: dtype = DTYPE_INT32
+    character(len=*), parameter :: kind = 'seed'
     integer(int32), pointer, intent(out) :: array(..)
-    integer(c_int32_t), intent(inout) :: status
-    logical, intent(in), optional :: reversed
-    type(tesseract_layout) :: layout
-    layout = look(frame, 'seed', index, DTYPE_INT32, rank(array), status, reversed)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_input.inc'
   end subroutine
 
   subroutine output_int32(frame, index, array, status, reversed, dims)
-    type(tesseract_frame), intent(in) :: frame
-    integer, intent(in) :: index
+    type(dl_data_type), parameter :: dtype = DTYPE_INT32
     integer(int32), pointer, intent(out) :: array(..)
-    integer(c_int32_t), intent(inout) :: status
-    logical, intent(in), optional :: reversed
-    integer(int64), intent(in), optional :: dims(:)
-    type(tesseract_layout) :: layout
-    layout = look(frame, 'output', index, DTYPE_INT32, rank(array), status, reversed, dims)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_output.inc'
   end subroutine
 
   subroutine input_complex128(frame, index, array, status, reversed)
-    type(tesseract_frame), intent(in) :: frame
-    integer, intent(in) :: index
+    type(dl_data_type), parameter :: dtype = DTYPE_COMPLEX128
+    character(len=*), parameter :: kind = 'input'
     complex(real64), pointer, intent(out) :: array(..)
-    integer(c_int32_t), intent(inout) :: status
-    logical, intent(in), optional :: reversed
-    type(tesseract_layout) :: layout
-    layout = look(frame, 'input', index, DTYPE_COMPLEX128, rank(array), status, reversed)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_input.inc'
   end subroutine
 
   subroutine seed_complex128(frame, index, array, status, reversed)
-    type(tesseract_frame), intent(in) :: frame
-    integer, intent(in) :: index
+    type(dl_data_type), parameter :: dtype = DTYPE_COMPLEX128
+    character(len=*), parameter :: kind = 'seed'
     complex(real64), pointer, intent(out) :: array(..)
-    integer(c_int32_t), intent(inout) :: status
-    logical, intent(in), optional :: reversed
-    type(tesseract_layout) :: layout
-    layout = look(frame, 'seed', index, DTYPE_COMPLEX128, rank(array), status, reversed)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_input.inc'
   end subroutine
 
   subroutine output_complex128(frame, index, array, status, reversed, dims)
-    type(tesseract_frame), intent(in) :: frame
-    integer, intent(in) :: index
+    type(dl_data_type), parameter :: dtype = DTYPE_COMPLEX128
     complex(real64), pointer, intent(out) :: array(..)
-    integer(c_int32_t), intent(inout) :: status
-    logical, intent(in), optional :: reversed
-    integer(int64), intent(in), optional :: dims(:)
-    type(tesseract_layout) :: layout
-    layout = look(frame, 'output', index, DTYPE_COMPLEX128, rank(array), status, reversed, dims)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_output.inc'
   end subroutine
 
   subroutine input_bool(frame, index, array, status, reversed)
-    type(tesseract_frame), intent(in) :: frame
-    integer, intent(in) :: index
+    type(dl_data_type), parameter :: dtype = DTYPE_BOOL
+    character(len=*), parameter :: kind = 'input'
     logical(c_bool), pointer, intent(out) :: array(..)
-    integer(c_int32_t), intent(inout) :: status
-    logical, intent(in), optional :: reversed
-    type(tesseract_layout) :: layout
-    layout = look(frame, 'input', index, DTYPE_BOOL, rank(array), status, reversed)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_input.inc'
   end subroutine
 
   subroutine seed_bool(frame, index, array, status, reversed)
-    type(tesseract_frame), intent(in) :: frame
-    integer, intent(in) :: index
+    type(dl_data_type), parameter :: dtype = DTYPE_BOOL
+    character(len=*), parameter :: kind = 'seed'
     logical(c_bool), pointer, intent(out) :: array(..)
-    integer(c_int32_t), intent(inout) :: status
-    logical, intent(in), optional :: reversed
-    type(tesseract_layout) :: layout
-    layout = look(frame, 'seed', index, DTYPE_BOOL, rank(array), status, reversed)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_input.inc'
   end subroutine
 
   subroutine output_bool(frame, index, array, status, reversed, dims)
-    type(tesseract_frame), intent(in) :: frame
-    integer, intent(in) :: index
+    type(dl_data_type), parameter :: dtype = DTYPE_BOOL
     logical(c_bool), pointer, intent(out) :: array(..)
-    integer(c_int32_t), intent(inout) :: status
-    logical, intent(in), optional :: reversed
-    integer(int64), intent(in), optional :: dims(:)
-    type(tesseract_layout) :: layout
-    layout = look(frame, 'output', index, DTYPE_BOOL, rank(array), status, reversed, dims)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_output.inc'
   end subroutine
 end module

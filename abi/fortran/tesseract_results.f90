@@ -192,140 +192,74 @@ contains
   end subroutine
 
   subroutine get_real64(self, path, array, reversed, wrt, error)
-    class(tesseract_result), intent(in) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_REAL64
     real(real64), intent(inout), target :: array(..)
-    logical, intent(in), optional :: reversed
-    character(len=*), intent(in), optional :: wrt
-    type(tesseract_error), intent(out), optional :: error
-    call copy_out(self, path, c_loc(array), DTYPE_REAL64, shape(array, int64), &
-      is_contiguous(array), reversed, wrt, error)
+    include 'tesseract_get.inc'
   end subroutine
 
   subroutine view_real64(self, path, array, reversed, wrt, error)
-    class(tesseract_result), intent(in) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_REAL64
     real(real64), pointer, intent(out) :: array(..)
-    logical, intent(in), optional :: reversed
-    character(len=*), intent(in), optional :: wrt
-    type(tesseract_error), intent(out), optional :: error
-    type(tesseract_layout) :: layout
-    layout = look_compact(self, path, DTYPE_REAL64, rank(array), reversed, wrt, error)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_view.inc'
   end subroutine
 
   subroutine get_real32(self, path, array, reversed, wrt, error)
-    class(tesseract_result), intent(in) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_REAL32
     real(real32), intent(inout), target :: array(..)
-    logical, intent(in), optional :: reversed
-    character(len=*), intent(in), optional :: wrt
-    type(tesseract_error), intent(out), optional :: error
-    call copy_out(self, path, c_loc(array), DTYPE_REAL32, shape(array, int64), &
-      is_contiguous(array), reversed, wrt, error)
+    include 'tesseract_get.inc'
   end subroutine
 
   subroutine view_real32(self, path, array, reversed, wrt, error)
-    class(tesseract_result), intent(in) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_REAL32
     real(real32), pointer, intent(out) :: array(..)
-    logical, intent(in), optional :: reversed
-    character(len=*), intent(in), optional :: wrt
-    type(tesseract_error), intent(out), optional :: error
-    type(tesseract_layout) :: layout
-    layout = look_compact(self, path, DTYPE_REAL32, rank(array), reversed, wrt, error)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_view.inc'
   end subroutine
 
   subroutine get_int64(self, path, array, reversed, wrt, error)
-    class(tesseract_result), intent(in) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_INT64
     integer(int64), intent(inout), target :: array(..)
-    logical, intent(in), optional :: reversed
-    character(len=*), intent(in), optional :: wrt
-    type(tesseract_error), intent(out), optional :: error
-    call copy_out(self, path, c_loc(array), DTYPE_INT64, shape(array, int64), &
-      is_contiguous(array), reversed, wrt, error)
+    include 'tesseract_get.inc'
   end subroutine
 
   subroutine view_int64(self, path, array, reversed, wrt, error)
-    class(tesseract_result), intent(in) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_INT64
     integer(int64), pointer, intent(out) :: array(..)
-    logical, intent(in), optional :: reversed
-    character(len=*), intent(in), optional :: wrt
-    type(tesseract_error), intent(out), optional :: error
-    type(tesseract_layout) :: layout
-    layout = look_compact(self, path, DTYPE_INT64, rank(array), reversed, wrt, error)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_view.inc'
   end subroutine
 
   subroutine get_int32(self, path, array, reversed, wrt, error)
-    class(tesseract_result), intent(in) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_INT32
     integer(int32), intent(inout), target :: array(..)
-    logical, intent(in), optional :: reversed
-    character(len=*), intent(in), optional :: wrt
-    type(tesseract_error), intent(out), optional :: error
-    call copy_out(self, path, c_loc(array), DTYPE_INT32, shape(array, int64), &
-      is_contiguous(array), reversed, wrt, error)
+    include 'tesseract_get.inc'
   end subroutine
 
   subroutine view_int32(self, path, array, reversed, wrt, error)
-    class(tesseract_result), intent(in) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_INT32
     integer(int32), pointer, intent(out) :: array(..)
-    logical, intent(in), optional :: reversed
-    character(len=*), intent(in), optional :: wrt
-    type(tesseract_error), intent(out), optional :: error
-    type(tesseract_layout) :: layout
-    layout = look_compact(self, path, DTYPE_INT32, rank(array), reversed, wrt, error)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_view.inc'
   end subroutine
 
   subroutine get_complex128(self, path, array, reversed, wrt, error)
-    class(tesseract_result), intent(in) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_COMPLEX128
     complex(real64), intent(inout), target :: array(..)
-    logical, intent(in), optional :: reversed
-    character(len=*), intent(in), optional :: wrt
-    type(tesseract_error), intent(out), optional :: error
-    call copy_out(self, path, c_loc(array), DTYPE_COMPLEX128, shape(array, int64), &
-      is_contiguous(array), reversed, wrt, error)
+    include 'tesseract_get.inc'
   end subroutine
 
   subroutine view_complex128(self, path, array, reversed, wrt, error)
-    class(tesseract_result), intent(in) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_COMPLEX128
     complex(real64), pointer, intent(out) :: array(..)
-    logical, intent(in), optional :: reversed
-    character(len=*), intent(in), optional :: wrt
-    type(tesseract_error), intent(out), optional :: error
-    type(tesseract_layout) :: layout
-    layout = look_compact(self, path, DTYPE_COMPLEX128, rank(array), reversed, wrt, error)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_view.inc'
   end subroutine
 
   subroutine get_bool(self, path, array, reversed, wrt, error)
-    class(tesseract_result), intent(in) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_BOOL
     logical(c_bool), intent(inout), target :: array(..)
-    logical, intent(in), optional :: reversed
-    character(len=*), intent(in), optional :: wrt
-    type(tesseract_error), intent(out), optional :: error
-    call copy_out(self, path, c_loc(array), DTYPE_BOOL, shape(array, int64), &
-      is_contiguous(array), reversed, wrt, error)
+    include 'tesseract_get.inc'
   end subroutine
 
   subroutine view_bool(self, path, array, reversed, wrt, error)
-    class(tesseract_result), intent(in) :: self
-    character(len=*), intent(in) :: path
+    type(dl_data_type), parameter :: dtype = DTYPE_BOOL
     logical(c_bool), pointer, intent(out) :: array(..)
-    logical, intent(in), optional :: reversed
-    character(len=*), intent(in), optional :: wrt
-    type(tesseract_error), intent(out), optional :: error
-    type(tesseract_layout) :: layout
-    layout = look_compact(self, path, DTYPE_BOOL, rank(array), reversed, wrt, error)
-    call tesseract_point(array, layout%address, layout%dims(:layout%rank))
+    include 'tesseract_view.inc'
   end subroutine
 end module

@@ -1,8 +1,9 @@
 // tesseract_host/tesseract.hpp: host.h for C++20.
 //
 //   tesseract::Component heat("libheat.so");
-//   tesseract::Result result = heat.apply({{"u", u}, {"dt", 0.1}, tesseract::Json{R"({"steps":
-//   5})"}}); double first = result.view<double>("u")(0);
+//   tesseract::Result result =
+//       heat.apply({{"u", u}, {"dt", 0.1}, tesseract::Json{R"({"steps": 5})"}});
+//   double first = result.view<double>("u")(0);
 //
 // Objects own what they stand for and can be moved, not copied.  Where a comment does not say
 // otherwise, functions may be called by any thread at any time, also on one object by several, and
@@ -18,7 +19,7 @@
 
 namespace tesseract {
 
-/// Options of opening: {.json = R"({"threads": "owner"})"}.
+/// Options of opening: {.json = R"({"threads": "concurrent"})"}.
 struct OpenOptions {
   std::string_view json = {};  ///< the component's options as an object; borrowed
   /// Takes what the component logs and prints; may be empty.  Called by any thread, also by several

@@ -1,5 +1,7 @@
 """Compiles each public header alone with one compiler, in every language and standard it is for.
 
+C++ headers are compiled with and without RTTI.
+
 Exits with 77 (skipped) where the compilers are missing.
 
 Usage: headers.py COMPILER_C COMPILER_CXX ABI_FOLDER DLPACK_FOLDER
@@ -15,6 +17,7 @@ SKIPPED = 77
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 C_STANDARDS = ["c99", "c11", "c17"]
 CXX_STANDARDS = ["c++11", "c++14", "c++17", "c++20"]
+CXX_ONLY = ["c++20", "c++20 -fno-rtti"]
 
 
 def compiles(command: list[str], source: Path) -> bool:
@@ -40,13 +43,15 @@ def main() -> int:
             text = f"#include <{header}>\n#include <{header}>\nint main(void) {{ return 0; }}\n"
             for compiler, suffix, standards in (
                 (compiler_c, "c", C_STANDARDS if header.suffix == ".h" else []),
-                (compiler_cxx, "cpp", CXX_STANDARDS if header.suffix == ".h" else ["c++20"]),
+                (compiler_cxx, "cpp", CXX_STANDARDS if header.suffix == ".h" else CXX_ONLY),
             ):
                 source = Path(folder) / f"alone.{suffix}"
                 source.write_text(text, encoding="utf-8")
                 for standard in standards:
                     tried += 1
-                    if not compiles([compiler, f"-std={standard}", *WARNINGS, *include], source):
+                    if not compiles(
+                        [compiler, *f"-std={standard}".split(), *WARNINGS, *include], source
+                    ):
                         print(f"{header} does not compile as {standard} by {compiler}")
                         failed += 1
     print(f"{len(headers)} headers, {tried} compilations, {failed} failed")
