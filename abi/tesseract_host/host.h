@@ -86,7 +86,8 @@ TESSERACT_API void tesseract_close(tesseract_component *component);
 
 /* [any] Optional, before exit: refuses new calls with TESSERACT_ERROR_UNAVAILABLE, waits for
  * running ones up to `seconds` (else TESSERACT_ERROR_UNAVAILABLE), lets loaders finish.  What
- * exists may still be closed and freed. */
+ * exists may still be closed and freed.  Inside a call, or with negative seconds:
+ * TESSERACT_ERROR_INVALID_ARGUMENT. */
 TESSERACT_API int32_t tesseract_shutdown(double seconds, tesseract_error **error);
 
 #define TESSERACT_TEXT_DESCRIPTION 1 /* leaf tables, endpoints, threads, devices; JSON */
@@ -117,17 +118,18 @@ typedef struct tesseract_statistics {
 
 #define TESSERACT_STATISTICS_INIT {sizeof(tesseract_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
-/* [any] Counts since open.  Calls running meanwhile may be missing. */
+/* [any] Counts since open.  Calls running meanwhile may be missing.  Null, or a struct whose size
+ * is not set: TESSERACT_ERROR_INVALID_ARGUMENT. */
 TESSERACT_API int32_t tesseract_component_statistics(const tesseract_component *component,
                                                      tesseract_statistics *statistics);
 
 /* ---- One-shot calls ---------------------------------------------------------------------------
  * Everything is checked; a signature is resolved once and remembered.  Inputs and seeds are
- * borrowed and never written; one of another dtype is converted within its kind (float32 to
- * float64, int32 to int64) and one of another layout made to fit, in a copy that is counted.  On
- * success *result holds what was asked for and the caller frees it; after an error destinations are
- * unspecified.  Wanted leaves (`of`, `wrt`) may be null: all of them; an empty list asks apply for
- * no arrays and is an error for a derivative, as is a path named twice.
+ * borrowed and never written; one of another dtype is converted where docs/description.md
+ * allows it (float32 for float64, say) and one of another layout made to fit, in a copy that is
+ * counted.  On success *result holds what was asked for and the caller frees it; after an error
+ * destinations are unspecified.  Wanted leaves (`of`, `wrt`) may be null: all of them; an empty
+ * list asks apply for no arrays and is an error for a derivative, as is a path named twice.
  *
  * [any] for all five; a serial component makes its callers wait for each other. */
 
@@ -164,7 +166,8 @@ TESSERACT_API int32_t tesseract_abstract_eval(tesseract_component *component,
 /* ---- Results ----------------------------------------------------------------------------------
  * Reading is [any].  An index outside the result, -1 included, gives null. */
 
-/* The number of tensors, in the order asked for, or of the description where all were. */
+/* The number of tensors, in the order asked for, or of the description where all were, followed by
+ * those that no signature can name.  0 of null. */
 TESSERACT_API int64_t tesseract_result_count(const tesseract_result *result);
 
 /* The index of a path, or -1; of a Jacobian the first entry of that output. */
@@ -181,14 +184,14 @@ TESSERACT_API const char *tesseract_result_wrt(const tesseract_result *result, i
                                                uint64_t *length);
 
 /* The tensor, owned by the result: strides written, byte_offset 0; null once taken, and where the
- * component left out an optional output.  Where a
- * destination was given, it describes that.  Of an abstract evaluation data is null. */
+ * component left out an optional output.  Where a destination was given, it describes that.  Of an
+ * abstract evaluation data is null. */
 TESSERACT_API const DLTensor *tesseract_result_tensor(const tesseract_result *result,
                                                       int64_t index);
 
 /* [free] of the entry: moves the tensor to the caller, who calls its deleter, on any thread and at
- * any time, also after close.  Where a destination was given, or it was taken already:
- * TESSERACT_ERROR_INVALID_ARGUMENT. */
+ * any time, also after close.  TESSERACT_ERROR_INVALID_ARGUMENT where there is nothing to take:
+ * another index, a destination, taken already, left out, of an abstract evaluation. */
 TESSERACT_API int32_t tesseract_result_take(tesseract_result *result, int64_t index,
                                             DLManagedTensorVersioned **tensor);
 
@@ -228,7 +231,8 @@ TESSERACT_API void tesseract_call_free(tesseract_call *call);
 /* ---- Cancelling -------------------------------------------------------------------------------
  * Cooperative: a component that never asks can't be cancelled, one that completes anyway is ok. */
 
-/* [any] A handle for any number of calls' options.  The caller frees it. */
+/* [any] A handle for any number of calls' options.  The caller frees it.
+ * TESSERACT_ERROR_OUT_OF_MEMORY is its only failure but null. */
 TESSERACT_API int32_t tesseract_cancel_create(tesseract_cancel **cancel);
 
 /* [any] Asks all calls that run with it, now or later, to stop.  Safe in a signal handler. */

@@ -46,7 +46,7 @@ std::string first_package(const std::vector<std::string> &candidates) {
 }  // namespace
 
 Parts find_parts(const std::string &tag, const std::string &who, const std::string &installed) {
-  const std::string file = "tesseract_loader_" + tag + ".so";
+  const std::string file = "tesseract_python_" + tag + ".so";
   std::vector<std::string> loaders, packages;
   for (const std::string &folder : split_paths(std::getenv("TESSERACT_HOST_LOADER_PATH"))) {
     loaders.push_back(folder + "/" + file);

@@ -7,7 +7,7 @@
 namespace tesseract::python {
 
 struct Parts {
-  std::string loader;   // file tesseract_loader_cpXY.so
+  std::string loader;   // file tesseract_python_cpXY.so
   std::string package;  // folder tesseract_host, which holds __init__.py and loader/
 };
 

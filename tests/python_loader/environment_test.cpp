@@ -166,7 +166,7 @@ TEST(Errors, ListWhereALoaderWasLookedFor) {
   const Outcome run = where(variables);
   EXPECT_THAT(run.output, HasSubstr("error 5:"));
   EXPECT_THAT(run.output, HasSubstr(tested_python()));
-  EXPECT_THAT(run.output, HasSubstr(empty.path.string() + "/tesseract_loader_cp"));
+  EXPECT_THAT(run.output, HasSubstr(empty.path.string() + "/tesseract_python_cp"));
 }
 
 TEST(Errors, NameBothEnvironmentsOfOneProcess) {

@@ -1,6 +1,7 @@
 /* tesseract_host/ext/draft/python_call.h: calling a Python component with Python objects.
  *
- * Offered by components of the Python loader; found by tesseract_component_extension.  The
+ * Draft, which nobody offers yet.  To be offered by components of the Python loader and found by
+ * tesseract_component_extension.  The
  * functions are called inside tesseract_call_with, which gives them their instance and frame.
  * Every PyObject is a void *, so that neither this header nor the host knows Python. */
 #ifndef TESSERACT_HOST_EXT_PYTHON_CALL_H
