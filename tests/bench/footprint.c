@@ -2,6 +2,7 @@
  * memory.  One line: microseconds, resident KiB before, resident KiB after.
  *
  *   footprint PLUGIN */
+#define _POSIX_C_SOURCE 199309L /* clock_gettime */
 #include <stdio.h>
 #include <tesseract_host/host.h>
 #include <time.h>
