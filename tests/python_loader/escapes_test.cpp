@@ -20,8 +20,13 @@ struct Way {
 const Way kMovable[] = {{"array", {5, 6, 7, 8}},
                         {"attribute", {5, 6, 7, 8}},
                         {"slice", {6, 7, 8}},
-                        {"slice of slice", {7, 6}}};
-const Way kImmovable[] = {{"memoryview", {5, 6, 7, 8}}, {"object array", {5, 6, 7, 8}}};
+                        {"slice of slice", {7, 6}},
+                        {"recarray", {5, 6, 7, 8}}};
+const Way kImmovable[] = {{"memoryview", {5, 6, 7, 8}}, {"object array", {5, 6, 7, 8}},
+                          {"windows", {5, 6, 7, 8}},    {"strides", {8, 7, 6, 5}},
+                          {"interface", {5, 6, 7, 8}},  {"interface of a class", {5, 6, 7, 8}},
+                          {"ctypes", {5, 6, 7, 8}},     {"pointer", {5, 6, 7, 8}},
+                          {"iterator", {5, 6, 7, 8}}};
 
 std::vector<double> kept_after_another_call(const Component &component) {
   const Application application(component, input({1, 1, 1, 1}, "not"));

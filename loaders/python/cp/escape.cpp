@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "errors.h"
 #include "support.h"
 
 namespace tesseract::python {
@@ -39,22 +40,75 @@ struct Extent {
   bool contains(const Extent &other) const { return begin <= other.begin && other.end <= end; }
 };
 
-// True for objects that hold references but no addresses of elements: Python's own containers and
-// instances of classes written in Python.  Others, a memoryview's buffer or a tensor of some
-// library, may read the memory without asking the array.
+bool written_in_python(PyTypeObject *type) {
+  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+         type->tp_traverse == support().traverse_of_python_classes;
+}
+
+// NumPy's own classes in Python: the bases of stride tricks, `array.ctypes`.
+bool is_of_numpy(PyTypeObject *type) {
+  PyObject *module = type->tp_dict ? PyDict_GetItemString(type->tp_dict, "__module__") : nullptr;
+  return module && PyUnicode_Check(module) && text_of(module).starts_with("numpy.");
+}
+
+// What makes an object lend an address that it or somebody else has noted.
+constexpr const char *kInterfaces[] = {"__array_interface__", "__array_struct__"};
+
+bool has_interface(PyTypeObject *type) {
+  const Ref mro(Py_XNewRef(type->tp_mro));
+  for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro.get()); i++) {
+    PyObject *members = reinterpret_cast<PyTypeObject *>(PyTuple_GET_ITEM(mro.get(), i))->tp_dict;
+    for (const char *name : kInterfaces) {
+      if (members && PyDict_GetItemString(members, name)) return true;
+    }
+  }
+  return false;
+}
+
+// True for types whose instances hold references but no addresses of elements: Python's own
+// containers and classes written in Python.  Others, a memoryview's buffer, a pointer of ctypes or
+// a tensor of some library, may read the memory without asking the array.
 bool only_refers(PyTypeObject *type) {
+  if (has_interface(type)) return false;
   for (; type; type = type->tp_base) {
     const std::string_view name = type->tp_name;
     if (name == "memoryview" || name == "managedbuffer") return false;
-    const bool written_in_python = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
-                                   type->tp_traverse == support().traverse_of_python_classes;
-    if (written_in_python) continue;  // what it inherits from decides
+    if (written_in_python(type)) {
+      if (is_of_numpy(type)) return false;
+      continue;  // what it inherits from decides
+    }
     for (std::string_view library : {"collections.", "functools.", "itertools."}) {
       if (name.starts_with(library)) return true;
     }
     return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && name.find('.') == std::string_view::npos;
   }
   return true;
+}
+
+// An array whose pointer is the only one it has: of NumPy's type or a class in Python from it.
+bool is_movable(PyObject *array) {
+  PyTypeObject *type = Py_TYPE(array);
+  while (type && type != &PyArray_Type && written_in_python(type)) type = type->tp_base;
+  return type == &PyArray_Type;
+}
+
+// True when an instance's own attributes lend an address.  Runs no code of the module's.
+bool lends_by_attribute(PyObject *object) {
+  if (PyDict_Check(object)) {
+    for (const char *name : kInterfaces) {
+      if (PyDict_GetItemString(object, name)) return true;
+    }
+    return false;
+  }
+  if (!written_in_python(Py_TYPE(object))) return false;
+  // The type has none of these names, so that this looks into the instance only.
+  for (const char *name : kInterfaces) {
+    const Ref text = own(PyUnicode_FromString(name));
+    const Ref value(PyObject_GenericGetAttr(object, text.get()));
+    if (value) return true;
+    PyErr_Clear();
+  }
+  return false;
 }
 
 // All NumPy arrays that read the memory of one array, and how many of the references to them are
@@ -78,6 +132,9 @@ class Readers {
     for (PyObject *array : arrays_) {
       if (array != origin_) ++accounted_[base_of(array)];
     }
+    for (PyObject *holder : holders_) {
+      if (foreign_dicts_.count(holder) || lends_by_attribute(holder)) unsafe_ = true;
+    }
   }
 
   // Every reference is accounted for, given one more to the origin; and all can be moved with it.
@@ -88,7 +145,7 @@ class Readers {
       const auto found = accounted_.find(array);
       const Py_ssize_t known = found == accounted_.end() ? 0 : found->second;
       if (Py_REFCNT(array) != known + (array == origin_)) return false;
-      if (!whole.contains(Extent(as_array(array)))) return false;
+      if (!is_movable(array) || !whole.contains(Extent(as_array(array)))) return false;
     }
     return true;
   }
@@ -105,15 +162,27 @@ class Readers {
     const traverseproc function = Py_TYPE(container)->tp_traverse;
     if (!function) return;
     holder_ = container;
+    holder_only_refers_ = refers(Py_TYPE(container));
     function(container, visit, this);
+  }
+
+  bool refers(PyTypeObject *type) {
+    const auto [found, added] = only_refers_.try_emplace(type, true);
+    if (added) found->second = only_refers(type);
+    return found->second;
   }
 
   void note(PyObject *object) {
     if (PyArray_Check(object)) {
       if (!add(object)) return;
       ++accounted_[object];
-      if (!only_refers(Py_TYPE(holder_))) unsafe_ = true;
-    } else if (PyObject_IS_GC(object) && !PyObject_GC_IsTracked(object)) {
+      if (!holder_only_refers_) unsafe_ = true;
+      holders_.insert(holder_);
+      return;
+    }
+    // Possibly the attributes of an object that knows more than these.
+    if (!holder_only_refers_ && PyDict_Check(object)) foreign_dicts_.insert(object);
+    if (PyObject_IS_GC(object) && !PyObject_GC_IsTracked(object)) {
       // The collector leaves out containers that can't be part of a cycle: those of arrays.
       if (seen_.insert(object).second) untracked_.push_back(object);
     }
@@ -132,10 +201,14 @@ class Readers {
   }
 
   PyObject *origin_;
-  PyObject *holder_ = nullptr;
+  PyObject *holder_ = nullptr;  // whose references are being noted
+  bool holder_only_refers_ = true;
   bool unsafe_ = false;
   std::vector<PyObject *> arrays_, untracked_;
   std::unordered_set<PyObject *> seen_;
+  std::unordered_set<PyObject *> holders_;        // of the arrays
+  std::unordered_set<PyObject *> foreign_dicts_;  // referred to by objects that don't only refer
+  std::unordered_map<PyTypeObject *, bool> only_refers_;
   std::unordered_map<PyObject *, Py_ssize_t> accounted_;
 };
 

@@ -3,7 +3,8 @@
 // NumPy arrays can't be told that their memory is gone.  So an array over the caller's memory that
 // a module keeps is moved, while the call still runs, to a copy: its own pointer, and those of all
 // NumPy views made from it that can be found.  What holds the memory by other means (a memoryview,
-// a DLPack import, an object array) can't be moved.
+// a DLPack import, an object array, a pointer of ctypes, a view whose base is no array) can't be
+// moved, and whatever may know the address counts as such.
 #pragma once
 
 #include <string>
