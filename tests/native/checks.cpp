@@ -457,6 +457,23 @@ TEST(Dtypes, DestinationsMustBeExact) {
                     {"square", "apply", "y", "float64", "float32"}));
 }
 
+// ---- Abstract evaluation ------------------------------------------------------------------------
+
+TEST(AbstractShapes, ThatOverflow) {
+  const auto square = component("square"), any_strides = component("any_strides");
+  for (int64_t length : {largest, int64_t{1} << 61}) {
+    DLTensor x = tesseract_float64(nullptr, 1, &length);
+    Leaves inputs;
+    EXPECT_TRUE(fails(abstract_eval(square, inputs.add("x", &x)), TESSERACT_ERROR_SCHEMA,
+                      {"square", "abstract_eval", "x"}));
+  }
+  int64_t shape[] = {int64_t{1} << 40, int64_t{1} << 40};
+  DLTensor a = tesseract_float64(nullptr, 2, shape);
+  Leaves inputs;
+  EXPECT_TRUE(fails(abstract_eval(any_strides, inputs.add("a", &a)), TESSERACT_ERROR_SCHEMA,
+                    {"any_strides", "abstract_eval", "a"}));
+}
+
 // ---- Lists and paths ----------------------------------------------------------------------------
 
 class Lists : public testing::Test {

@@ -199,6 +199,155 @@ TEST(Derivatives, DerivedJacobianOfManyLeaves) {
   EXPECT_EQ(tesseract_result_find(outcome.get(), "y0", 2), 3);
 }
 
+// ---- What derivations rest on -------------------------------------------------------------------
+
+// Fills a tensor, whatever its strides, with 1, 2, ... in row-major order.
+void fill_counting(const DLTensor *tensor) {
+  const auto shape = shape_of(tensor);
+  const auto n = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+  for (int64_t i = 0; i < n; i++) {
+    int64_t rest = i, at = 0, compact = 1;
+    for (int32_t axis = tensor->ndim - 1; axis >= 0; axis--) {
+      at += rest % tensor->shape[axis] * (tensor->strides ? tensor->strides[axis] : compact);
+      rest /= tensor->shape[axis];
+      compact *= tensor->shape[axis];
+    }
+    static_cast<double *>(tensor->data)[at] = static_cast<double>(i + 1);
+  }
+}
+
+// A matrix by a matrix, whose Jacobian is 1 to 24 row by row: no two entries are the same.
+TEST(Derivatives, DerivedProductsInEveryLayout) {
+  std::vector<double> forward(4), reverse(6);  // of the seeds 1, 2, ...
+  for (size_t i = 0; i < 4; i++)
+    for (size_t j = 0; j < 6; j++) {
+      const auto entry = static_cast<double>(6 * i + j + 1);
+      forward[i] += entry * static_cast<double>(j + 1);
+      reverse[j] += entry * static_cast<double>(i + 1);
+    }
+  for (const std::string layout : {"row-major", "column-major", "any"}) {
+    Puppet puppet;
+    puppet.description = R"({"name": "puppet", "inputs": [{"path": "x", "dtype": "float64",
+        "shape": [2, 3], "differentiable": true, "layout": ")" +
+                         layout + R"("}], "outputs": [{"path": "y", "dtype": "float64",
+        "shape": [2, 2], "differentiable": true, "layout": ")" +
+                         layout + "\"}]}";
+    puppet.derivative = [](tesseract_frame *frame) {
+      fill_counting(frame->outputs[0]);
+      return TESSERACT_OK;
+    };
+    puppet.offer(&tesseract_plugin_table::jacobian);
+    const auto component = puppet.opened();
+    Doubles x = zeros({2, 3}), dx({2, 3}, {1, 2, 3, 4, 5, 6}), dy({2, 2}, {1, 2, 3, 4});
+    Doubles dx_by_columns({2, 3}, {1, 4, 2, 5, 3, 6}), dy_by_columns({2, 2}, {1, 3, 2, 4});
+    dx_by_columns.stride({1, 2});
+    dy_by_columns.stride({1, 2});
+    Leaves inputs, tangents[2], cotangents[2];
+    inputs.add("x", x);
+    tangents[0].add("x", dx);
+    tangents[1].add("x", dx_by_columns);
+    cotangents[0].add("y", dy);
+    cotangents[1].add("y", dy_by_columns);
+    for (const auto &seeds : tangents) {
+      EXPECT_EQ(values_of(jvp(component, inputs, seeds)), forward) << layout;
+      Doubles out = zeros({2, 2});
+      Leaves of;
+      ASSERT_TRUE(succeeds(jvp(component, inputs, seeds, of.add("y", out.stride({1, 2})))));
+      EXPECT_EQ(values_of(&out.tensor), forward) << layout;
+    }
+    for (const auto &seeds : cotangents) {
+      EXPECT_EQ(values_of(vjp(component, inputs, seeds)), reverse) << layout;
+      Doubles out = zeros({2, 3});
+      Leaves wrt;
+      ASSERT_TRUE(succeeds(vjp(component, inputs, seeds, wrt.add("x", out.stride({1, 2})))));
+      EXPECT_EQ(values_of(&out.tensor), reverse) << layout;
+    }
+  }
+}
+
+// Of an open length only the Jacobian tells what the seed's must be.
+TEST(Derivatives, DerivedProductsHoldSeedsAgainstTheJacobian) {
+  Puppet puppet;
+  puppet.description = R"({"name": "puppet",
+    "inputs": [{"path": "x", "dtype": "float64", "shape": [null], "differentiable": true}],
+    "outputs": [{"path": "y", "dtype": "float64", "shape": [null], "differentiable": true}]})";
+  puppet.derivative = [](tesseract_frame *frame) {
+    const int64_t shape[] = {2, 3};
+    DLTensor *block = nullptr;
+    const int32_t status = frame->host->allocate_output(frame, 0, nullptr, 2, shape, &block);
+    if (status == TESSERACT_OK) fill_counting(block);
+    return status;
+  };
+  puppet.offer(&tesseract_plugin_table::jacobian);
+  const auto component = puppet.opened();
+  Doubles x{0.0, 0.0, 0.0};
+  Leaves inputs;
+  inputs.add("x", x);
+  const auto product = [&](bool forward, int64_t length) {
+    Doubles seed = zeros({length});
+    std::fill(seed.values.begin(), seed.values.end(), 1.0);
+    Leaves seeds;
+    seeds.add(forward ? "x" : "y", seed);
+    return forward ? jvp(component, inputs, seeds) : vjp(component, inputs, seeds);
+  };
+  EXPECT_EQ(values_of(product(true, 3)), (std::vector<double>{6, 15}));
+  EXPECT_EQ(values_of(product(false, 2)), (std::vector<double>{5, 7, 9}));
+  const std::pair<bool, int64_t> wrong[] = {{true, 0},  {true, 2},  {true, 4},  {true, 100000},
+                                            {false, 0}, {false, 1}, {false, 3}, {false, 100000}};
+  for (const auto &[forward, length] : wrong) {
+    const auto outcome = product(forward, length);
+    const char *path = forward ? "x" : "y";
+    EXPECT_TRUE(fails(outcome, TESSERACT_ERROR_SCHEMA, {"puppet", path, std::to_string(length)}));
+    EXPECT_EQ(outcome.detail(TESSERACT_DETAIL_PATH), path);
+  }
+}
+
+TEST(Derivatives, DerivedByAnInputInJsonOfAPreparedComponent) {
+  for (const auto endpoint : {&tesseract_plugin_table::jvp, &tesseract_plugin_table::vjp}) {
+    Puppet puppet;
+    puppet.table.prepare = [](void *, const tesseract_signature *, void **plan, tesseract_frame *) {
+      *plan = nullptr;
+      return TESSERACT_OK;
+    };
+    puppet.table.forget = [](void *, void *) {};
+    puppet.derivative = [](auto) { return TESSERACT_OK; };
+    puppet.offer(endpoint);
+    const auto component = puppet.opened();
+    Doubles dx{1.0, 1.0};
+    Leaves inputs, tangents;
+    inputs.json(R"({"x": [1, 2]})");
+    const auto full = jacobian(component, inputs, Leaves{"y"}, Leaves{"x"});
+    EXPECT_TRUE(fails(full, TESSERACT_ERROR_SCHEMA, {"puppet", "jacobian", "x"}));
+    EXPECT_EQ(full.detail(TESSERACT_DETAIL_PATH), "x");
+    if (endpoint == &tesseract_plugin_table::vjp) {
+      const auto product = jvp(component, inputs, tangents.add("x", dx));
+      EXPECT_TRUE(fails(product, TESSERACT_ERROR_SCHEMA, {"puppet", "jvp", "x"}));
+      EXPECT_EQ(product.detail(TESSERACT_DETAIL_PATH), "x");
+    }
+    EXPECT_TRUE(identity_works(component));
+  }
+}
+
+TEST(Derivatives, DerivedOfAnOutputThatIsLeftOut) {
+  for (const auto endpoint : {&tesseract_plugin_table::jvp, &tesseract_plugin_table::vjp}) {
+    Puppet puppet;
+    puppet.description = R"({"name": "puppet",
+      "inputs": [{"path": "x", "dtype": "float64", "shape": ["n"], "differentiable": true}],
+      "outputs": [{"path": "y", "dtype": "float64", "shape": [null], "differentiable": true,
+                   "required": false}]})";
+    puppet.apply = [](auto) { return TESSERACT_OK; };
+    puppet.derivative = [](auto) { return TESSERACT_OK; };
+    puppet.offer(endpoint);
+    const auto component = puppet.opened();
+    Doubles x{1.0, 2.0};
+    Leaves inputs;
+    EXPECT_TRUE(succeeds(evaluate(component, inputs.add("x", x)))) << "it may be left out";
+    const auto outcome = jacobian(component, inputs);
+    EXPECT_TRUE(fails(outcome, TESSERACT_ERROR_COMPONENT, {"puppet", "jacobian", "y"}));
+    EXPECT_EQ(outcome.detail(TESSERACT_DETAIL_PATH), "y");
+  }
+}
+
 // ---- Bad lists ----------------------------------------------------------------------------------
 
 class BadDerivative : public testing::Test {
@@ -247,10 +396,10 @@ TEST_F(BadDerivative, UnknownPath) {
 TEST_F(BadDerivative, SeedsMustBeGiven) {
   Leaves all;
   all.raw.count = TESSERACT_ALL;
-  EXPECT_TRUE(fails(jvp(square, inputs, nullptr), refused, {"square", "jvp"}));
-  EXPECT_TRUE(fails(vjp(square, inputs, nullptr), refused, {"square", "vjp"}));
-  EXPECT_TRUE(fails(jvp(square, inputs, all), refused, {"jvp"}));
-  EXPECT_TRUE(fails(vjp(square, inputs, all), refused, {"vjp"}));
+  EXPECT_TRUE(fails(jvp(square, inputs, nullptr), refused, {"square", "jvp", "tangents"}));
+  EXPECT_TRUE(fails(vjp(square, inputs, nullptr), refused, {"square", "vjp", "cotangents"}));
+  EXPECT_TRUE(fails(jvp(square, inputs, all), refused, {"jvp", "tangents"}));
+  EXPECT_TRUE(fails(vjp(square, inputs, all), refused, {"vjp", "cotangents"}));
   EXPECT_TRUE(fails(jvp(square, inputs, Leaves{"x"}), refused, {"x"}));
   EXPECT_TRUE(fails(vjp(square, inputs, Leaves{"y"}), refused, {"y"}));
 }

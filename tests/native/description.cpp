@@ -194,6 +194,9 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"OpenKey", input(R"("path": "a.{k", "dtype": "float64", "shape": [])"), "a.{k"},
         Broken{"PathNoText", input(R"("path": 3, "dtype": "float64", "shape": [])"), "path"},
         Broken{"Pattern", input(R"("path": "xs.[]", "dtype": "float64", "shape": [])"), "xs.[]"},
+        Broken{"HugeIndex", input(R"("path": "xs.[300000000]", "dtype": "float64", "shape": [])"),
+               "300000000"},
+        Broken{"EmptyPath", input(R"("path": "", "dtype": "float64", "shape": [])"), "path"},
         Broken{"DuplicatePath",
                R"({"inputs": [{"path": "twin", "dtype": "float64", "shape": []},
                           {"path": "twin", "dtype": "float32", "shape": []}]})",
@@ -214,6 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"OverflowingLengths", x(R"("shape": [4294967296, 4294967296, 4294967296])"),
                "shape"},
         Broken{"LengthNoNumber", x(R"("shape": [true])"), "shape"},
+        Broken{"LengthWithoutName", x(R"("shape": [""])"), "shape"},
         Broken{"UnknownKey", x(R"("shape": [], "diferentiable": true)"), "diferentiable"},
         Broken{"Differentiable", x(R"("shape": [], "differentiable": 1)"), "differentiable"},
         Broken{"Required", x(R"("shape": [], "required": "no")"), "required"},
@@ -230,6 +234,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"AlignmentZero", x(R"("shape": [], "alignment": 0)"), "alignment"},
         Broken{"AlignmentNegative", x(R"("shape": [], "alignment": -8)"), "alignment"},
         Broken{"Type", input(R"("path": "s", "type": "text")"), "text"},
+        Broken{"NoTypes", input(R"("path": "s", "type": [])"), "type"},
         Broken{"Enum", input(R"("path": "s", "type": "string", "enum": "a")"), "enum"}),
     [](const auto &tested) { return tested.param.what; });
 

@@ -135,6 +135,8 @@ TEST_F(Values, BrokenText) {
                                   std::string("{\"anything\": \"\xff\"}"),
                                   std::string(R"({"anything": "\ud800"})"),
                                   std::string(R"({"anything": "\x"})"),
+                                  std::string(R"({"anything": "\u0001"})"),
+                                  std::string(R"({"anything": "\u0001NaN"})"),
                                   std::string("{\"anything\": \"a\nb\"}"),
                                   std::string("{\"anything\": \"open"),
                                   nul,
@@ -295,6 +297,28 @@ TEST_F(Encoded, WrongEncodings) {
            std::string(R"({"shape": [1, 1]})"),
        })
     expect_refused("f64", value);
+}
+
+TEST_F(Encoded, BoolsAreZeroOrOne) {
+  EXPECT_EQ(decoded<uint8_t>("flag", array("[2]", "bool", "\"AQA=\"", "base64")),
+            (std::vector<uint8_t>{1, 0}));
+  expect_refused("flag", array("[1]", "bool", "\"Bw==\"", "base64"));
+}
+
+// A short text can't make the host take memory.
+TEST_F(Encoded, ShapesThatTheBufferDoesNotHave) {
+  const std::pair<const char *, std::string> values[] = {
+      {"f32", array("[100000000000000]", "float32", "[]", "json")},
+      {"f32", array("[100000000000000]", "float32", "\"\"", "base64")},
+      {"f64", array("[10000000, 10000000]", "float64", "[]", "json")},
+  };
+  for (const auto &[path, value] : values) {
+    Leaves inputs;
+    const auto outcome =
+        evaluate(typed, inputs.json(std::string("{\"") + path + "\": " + value + "}"));
+    EXPECT_TRUE(fails(outcome, TESSERACT_ERROR_SCHEMA, {"typed", "apply", path})) << value;
+    EXPECT_EQ(outcome.detail(TESSERACT_DETAIL_PATH), path);
+  }
 }
 
 TEST_F(Encoded, NumbersBeyondAllRange) {

@@ -98,4 +98,36 @@ TEST(Log, OfOpeningReachesTheCallback) {
   EXPECT_EQ(log.lines[0], Line(TESSERACT_LOG_WARNING, "no licence"));
 }
 
+// What the callback's data hold is given back, whatever made opening fail.
+TEST(Log, IsFreedWhenOpeningFails) {
+  int freed = 0;
+  tesseract_open_options options = TESSERACT_OPEN_OPTIONS_INIT;
+  options.log_data = &freed;
+  options.log_free = [](void *data) { ++*static_cast<int *>(data); };
+  auto unknown_flags = options;
+  unknown_flags.flags = 1u << 31;
+  const std::string source = library("square");
+  tesseract_component *made = nullptr;
+  tesseract_error *error = nullptr;
+  const auto fails_and_frees = [&](const char *what, int32_t status,
+                                   int32_t expected = TESSERACT_ERROR_INVALID_ARGUMENT) {
+    EXPECT_EQ(status, expected) << what;
+    EXPECT_EQ(freed, 1) << what;
+    EXPECT_EQ(made, nullptr) << what;
+    freed = 0;
+  };
+  fails_and_frees("unknown flags",
+                  tesseract_open(source.data(), source.size(), &unknown_flags, &made, nullptr),
+                  TESSERACT_ERROR_VERSION);
+  fails_and_frees("no component",
+                  tesseract_open(source.data(), source.size(), &options, nullptr, nullptr));
+  fails_and_frees("no source", tesseract_open(nullptr, 3, &options, &made, nullptr));
+  tesseract_open(nullptr, 3, nullptr, &made, &error);
+  const Error earlier(error);
+  ASSERT_NE(error, nullptr);
+  fails_and_frees("an earlier error",
+                  tesseract_open(source.data(), source.size(), &options, &made, &error));
+  EXPECT_EQ(error, earlier.get());
+}
+
 }  // namespace

@@ -385,6 +385,59 @@ TEST_F(Misbehaviour, AllocatesWhatTheDestinationIsNot) {
   }
 }
 
+// Whether the shape is the run's to find or the description's already.
+TEST_F(Misbehaviour, AllocatesAWrongShape) {
+  for (const char *shape : {"[null, 2]", "[\"n\", 2]"}) {
+    puppet.description = std::string(R"({"name": "puppet",
+      "inputs": [{"path": "x", "dtype": "float64", "shape": ["n"]}],
+      "outputs": [{"path": "fine", "dtype": "float64", "shape": ["n"]},
+                  {"path": "wrong", "dtype": "float64", "shape": )") +
+                         shape + "}]}";
+    puppet.apply = [](tesseract_frame *frame) {
+      DLTensor *tensor = nullptr;
+      const int64_t made[] = {3, 4};
+      return frame->host->allocate_output(frame, 1, nullptr, 2, made, &tensor);
+    };
+    const auto component = opened();
+    const std::vector<int32_t> statuses = {TESSERACT_ERROR_COMPONENT, TESSERACT_ERROR_SCHEMA};
+    const auto outcome = call(component);
+    EXPECT_TRUE(fails(outcome, statuses, {"puppet", "wrong", "4"})) << shape;
+    EXPECT_EQ(outcome.detail(TESSERACT_DETAIL_PATH), "wrong") << shape;
+    const auto prepared = prepare(component, signature(TESSERACT_ENDPOINT_APPLY, Leaves{"x"}));
+    Doubles x{1.0, 2.0, 3.0}, fine = zeros({3}), wrong = zeros({3, 2});
+    const auto ran = run(prepared.get(), {&x.tensor}, {&fine.tensor, &wrong.tensor});
+    EXPECT_TRUE(fails(ran, statuses, {"puppet", "wrong", "4"})) << shape;
+    EXPECT_EQ(ran.detail(TESSERACT_DETAIL_PATH), "wrong") << shape;
+  }
+}
+
+TEST_F(Misbehaviour, AllocatesOneNameOfTwoLengths) {
+  puppet.description = R"({"name": "puppet",
+    "inputs": [{"path": "x", "dtype": "float64", "shape": ["n"]}],
+    "outputs": [{"path": "y", "dtype": "float64", "shape": ["found"]},
+                {"path": "z", "dtype": "float64", "shape": ["found"]}]})";
+  int64_t second = 2;
+  puppet.apply = [&](tesseract_frame *frame) {
+    const int64_t lengths[] = {2, second};
+    for (uint64_t k = 0; k < 2; k++) {
+      DLTensor *tensor = nullptr;
+      const int32_t status =
+          frame->host->allocate_output(frame, k, nullptr, 1, &lengths[k], &tensor);
+      if (status != TESSERACT_OK) return status;
+      for (int64_t i = 0; i < lengths[k]; i++) static_cast<double *>(tensor->data)[i] = 1.0;
+    }
+    return int32_t{TESSERACT_OK};
+  };
+  const auto component = opened();
+  EXPECT_EQ(values_of(call(component), 1), std::vector<double>(2, 1.0));
+  for (const int64_t other : {1, 3}) {
+    second = other;
+    const auto outcome = call(component);
+    EXPECT_TRUE(fails(outcome, TESSERACT_ERROR_COMPONENT, {"puppet", "z", std::to_string(other)}));
+    EXPECT_EQ(outcome.detail(TESSERACT_DETAIL_PATH), "z");
+  }
+}
+
 TEST_F(Misbehaviour, AllocatesWhatIsNotWanted) {
   puppet.description = R"({"name": "puppet",
     "inputs": [{"path": "x", "dtype": "float64", "shape": ["n"]}],
@@ -444,6 +497,30 @@ TEST_F(Misbehaviour, OutputJsonIsChecked) {
     return frame->host->output_json(frame, "{\"note\": \"well\"}", TESSERACT_NTS);
   };
   EXPECT_TRUE(succeeds(call(component)));
+}
+
+TEST_F(Misbehaviour, OutputJsonIsNeverGiven) {
+  for (const bool required : {true, false}) {
+    puppet.description = std::string(R"({"name": "puppet",
+      "inputs": [{"path": "x", "dtype": "float64", "shape": ["n"]}],
+      "outputs": [{"path": "y", "dtype": "float64", "shape": ["n"]},
+                  {"path": "note", "type": "string", "required": )") +
+                         (required ? "true" : "false") + "}]}";
+    const auto component = opened();
+    const auto prepared = prepare(component, signature(TESSERACT_ENDPOINT_APPLY, Leaves{"x"}));
+    Doubles x{1.0, 2.0, 3.0}, y = zeros({3});
+    Outcome<Result> outcomes[] = {
+        call(component),
+        run_for_result(prepared.get(), {&x.tensor}, {nullptr, nullptr}),
+        run_for_result(prepared.get(), {&x.tensor}, {&y.tensor, nullptr}),
+    };
+    for (const auto &outcome : outcomes) {
+      if (required)
+        EXPECT_TRUE(fails(outcome, TESSERACT_ERROR_COMPONENT, {"puppet", "note"}));
+      else
+        EXPECT_TRUE(succeeds(outcome));
+    }
+  }
 }
 
 TEST_F(Misbehaviour, OutputJsonTwice) {

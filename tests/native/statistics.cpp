@@ -26,6 +26,8 @@ TEST(Statistics, FailedCallsCount) {
   Leaves inputs;
   evaluate(square, inputs.add("x", x).add("a", a));
   EXPECT_EQ(statistics_of(square).calls, 1u);
+  EXPECT_FALSE(evaluate(square, inputs.add("velocity", x)).ok()) << "before any signature";
+  EXPECT_EQ(statistics_of(square).calls, 2u);
 }
 
 TEST(Statistics, SignaturesAreResolvedOnce) {

@@ -1,6 +1,7 @@
 // Threading classes, many callers at once, and life cycles across threads.
 #include <atomic>
 #include <cfenv>
+#include <iostream>
 #include <thread>
 
 #include "puppet.h"
@@ -272,6 +273,72 @@ TEST(FloatingPoint, DefaultIsAskedForAndTheCallersComesBack) {
   EXPECT_EQ(rounding, FE_DOWNWARD);
   EXPECT_NE(raised & FE_DIVBYZERO, 0);
   EXPECT_EQ(raised & FE_OVERFLOW, 0);
+}
+
+// With a trap left open, the conversion would end the process.
+TEST(FloatingPointDeathTest, ConversionsSpringNoTraps) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto typed = component("typed");
+  const auto conversions = [&](int raised) {
+    Doubles huge{1e300}, fits{0.1};
+    Leaves refused[3], taken[2];
+    refused[0].add("f32", huge);
+    refused[1].json(R"({"f32": [1e300]})");
+    refused[2].json(R"({"f32": [1e400]})");
+    taken[0].add("f32", fits);
+    taken[1].json(R"({"f32": [0.1]})");
+    feclearexcept(FE_ALL_EXCEPT);
+    feraiseexcept(raised);
+    feenableexcept(FE_OVERFLOW | FE_INVALID | FE_DIVBYZERO);
+    const int traps = fegetexcept();  // those the machine has
+    const auto unchanged = [&] {
+      return fegetexcept() == traps && fetestexcept(FE_ALL_EXCEPT) == raised;
+    };
+    const char *const named[] = {"f32", "f32", "1e400"};
+    for (size_t i = 0; i < 3; i++) {
+      const auto outcome = evaluate(typed, refused[i], Leaves{"f32"});
+      const bool as_before = unchanged();
+      std::vector<int32_t> statuses = {TESSERACT_ERROR_SCHEMA};
+      if (i == 2) statuses.push_back(TESSERACT_ERROR_INVALID_ARGUMENT);  // no number at all
+      const auto refusal = fails(outcome, statuses, {"typed", "apply", named[i]});
+      if (as_before && refusal) continue;
+      std::cerr << "environment kept: " << as_before << "; " << refusal.message() << '\n';
+      return 1;
+    }
+    for (const auto &inputs : taken) {
+      const auto outcome = evaluate(typed, inputs, Leaves{"f32"});
+      if (!unchanged() || values_of<float>(outcome) != std::vector<float>{0.1F}) return 2;
+    }
+    return 0;
+  };
+  for (const int raised : {0, FE_INEXACT})
+    EXPECT_EXIT(std::exit(conversions(raised)), testing::ExitedWithCode(0), "") << raised;
+}
+
+TEST(FloatingPoint, ConversionsRoundToNearest) {
+  const auto typed = component("typed");
+  Puppet puppet;
+  puppet.description = R"({"name": "puppet",
+    "inputs": [{"path": "x", "dtype": "float16", "shape": [1]}],
+    "outputs": [{"path": "bits", "dtype": "uint16", "shape": [1]}]})";
+  puppet.apply = [](tesseract_frame *frame) {
+    *static_cast<uint16_t *>(frame->outputs[0]->data) =
+        *static_cast<const uint16_t *>(frame->inputs[0]->data);
+    return TESSERACT_OK;
+  };
+  const auto half = puppet.opened();
+  Doubles above_one{1.0 + 0x1p-26};
+  Leaves narrow, narrowest;
+  narrow.add("f32", above_one);
+  narrowest.add("x", above_one);
+  std::fesetround(FE_UPWARD);
+  const auto single = evaluate(typed, narrow, Leaves{"f32"});
+  const auto bits = evaluate(half, narrowest);
+  const int rounding = std::fegetround();
+  std::fesetround(FE_TONEAREST);
+  EXPECT_EQ(rounding, FE_UPWARD);
+  EXPECT_EQ(values_of<float>(single), std::vector<float>{1.0F});
+  EXPECT_EQ(values_of<uint16_t>(bits), std::vector<uint16_t>{0x3C00});
 }
 
 }  // namespace
