@@ -32,9 +32,10 @@ struct Position {
   std::vector<Length> lengths;
   Layout layout = Layout::row_major;
   uint64_t alignment = 1;
-  uint32_t index = 0;     // among the component's inputs, seeds or outputs
-  bool open = false;      // an output with a length that only the component knows
-  bool optional = false;  // an output that the component may leave out
+  uint32_t index = 0;      // among the component's inputs, seeds or outputs
+  bool open = false;       // an output with a length that only the component knows
+  bool converted = false;  // to the declared dtype, by a component that checks by itself
+  bool optional = false;   // an output that the component may leave out
 
   int32_t rank() const { return static_cast<int32_t>(lengths.size()); }
   bool converts() const { return !same_dtype(given, declared); }

@@ -113,6 +113,7 @@ void describe(tesseract_component &component) {
   context.source = component.source;
   context.newer = plugin.abi.max > TESSERACT_ABI_MAX;
   context.patterns = plugin.prepare != nullptr;
+  context.listing = component.listing;
   if (!text) throw Failure(TESSERACT_ERROR_COMPONENT, "describe gave no text");
   component.description = read_description(offered_text(text, length), context);
 }

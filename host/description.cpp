@@ -5,6 +5,7 @@
 #include <set>
 
 #include "array_json.h"
+#include "document.h"
 #include "dtype.h"
 #include "error.h"
 #include "text.h"
@@ -60,12 +61,19 @@ class Reader {
 
   void check_keys(std::initializer_list<const char *> known, bool ignore_unknown) const {
     if (ignore_unknown) return;
-    for (const auto &[key, value] : object_.items()) {
-      if (key.starts_with("x-")) continue;
+    for (const auto &member : object_.items()) {
+      const std::string &key = member.key();
       const bool found =
-          std::any_of(known.begin(), known.end(), [&](const char *name) { return key == name; });
-      if (!found) refuse(where_ + " has no key " + quote(key));
+          key.starts_with("x-") ||
+          std::any_of(known.begin(), known.end(), [&key](const char *name) { return key == name; });
+      if (!found) refuse(where_ + ": unknown key " + quote(key) + "; the keys are " + list(known));
     }
+  }
+
+  static std::string list(std::initializer_list<const char *> names) {
+    std::string text;
+    for (const char *name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+    return text;
   }
 
   [[noreturn]] void wrong(const char *key, const std::string &expected) const {
@@ -163,6 +171,9 @@ class TableReader {
       if (!choices->is_array()) reader.wrong("enum", "a list");
       leaf.choices = *choices;
     }
+    if (leaf.default_value && inputs_)
+      if (const std::string why = value_misfit(leaf, *leaf.default_value); !why.empty())
+        refuse("leaf " + quote(path) + ": the default does not fit" + why);
     leaf.tensor = reader.flag("tensor", false);
     if (leaf.tensor && !context_.patterns)
       reader.wrong("tensor", "false in a component without prepare");
@@ -177,7 +188,7 @@ class TableReader {
                                                 "object", "array",   "null"};
     const Json &type = *reader.find("type");
     if (type == "any") return Json::array();
-    const Json list = type.is_array() ? type : Json::array({type});
+    Json list = type.is_array() ? type : Json::array({type});
     if (list.empty()) reader.wrong("type", "a JSON type, a list of them, or \"any\"");
     for (const Json &name : list)
       if (!name.is_string() || !known.contains(name.get<std::string>()))
@@ -201,8 +212,12 @@ class TableReader {
         static_cast<Layout>(reader.choice("layout", {"row-major", "column-major", "any"}));
     leaf.alignment = read_alignment(reader, leaf);
     if (inputs_) {
-      if (const Json *value = reader.find("default"); value && !value->is_null())
-        leaf.default_value = read_default(*value, leaf);
+      const Json *value = reader.find("default");
+      if (value && value->is_null() && !context_.patterns)
+        reader.wrong("default",
+                     "a number, lists or an encoded array (an input that may be left "
+                     "out without one is \"required\": false)");
+      if (value && !value->is_null()) leaf.default_value = read_default(*value, leaf);
       leaf.required = reader.flag("required", !reader.find("default"));
     } else {
       leaf.required = reader.flag("required", true);
@@ -333,9 +348,10 @@ void read_devices(const Reader &reader, Description &description) {
 Description read_description(std::string_view text, const DescriptionContext &context) {
   const Json json = parse_json(text, "the description", TESSERACT_ERROR_COMPONENT);
   const Reader reader(json, "the description");
+  // A listing may be what the host wrote, which says more.
   reader.check_keys({"name", "version", "description", "threads", "reentrant", "floating_point",
                      "overlap", "devices", "checks", "inputs", "outputs"},
-                    context.newer);
+                    context.newer || context.listing);
   Description description;
   description.name = reader.text("name", file_name(context.source));
   if (description.name.empty()) description.name = file_name(context.source);

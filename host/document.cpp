@@ -87,19 +87,6 @@ bool has_type(const Json &value, const std::string &type) {
   return value.is_null();
 }
 
-// What is wrong with a value of a leaf that is no array, or nothing.
-std::string misfit(const ValueLeaf &leaf, const Json &value) {
-  const bool typed = leaf.types.empty() ||
-                     std::any_of(leaf.types.begin(), leaf.types.end(), [&](const Json &type) {
-                       return has_type(value, type.get_ref<const std::string &>());
-                     });
-  if (!typed) return ": expected " + leaf.types.dump() + ", found " + json_kind(value);
-  if (!leaf.choices.is_null() &&
-      std::find(leaf.choices.begin(), leaf.choices.end(), value) == leaf.choices.end())
-    return ": expected one of " + leaf.choices.dump() + ", found " + dump_json(value);
-  return {};
-}
-
 bool has_patterns(const LeafTable &table) {
   return std::any_of(table.values.begin(), table.values.end(),
                      [](const ValueLeaf &leaf) { return is_pattern(leaf.pattern); });
@@ -158,7 +145,7 @@ class DocumentReader {
   void read_value(const ValueLeaf &leaf) {
     Json *value = const_cast<Json *>(find(root_, leaf.pattern));
     if (value) {
-      if (const std::string why = misfit(leaf, *value); !why.empty()) fail(leaf.path, why);
+      if (const std::string why = value_misfit(leaf, *value); !why.empty()) fail(leaf.path, why);
       put(rest_, leaf.pattern, std::move(*value));
       *value = taken;
     } else if (leaf.default_value) {
@@ -177,6 +164,18 @@ class DocumentReader {
 
 }  // namespace
 
+std::string value_misfit(const ValueLeaf &leaf, const Json &value) {
+  const bool typed = leaf.types.empty() ||
+                     std::any_of(leaf.types.begin(), leaf.types.end(), [&](const Json &type) {
+                       return has_type(value, type.get_ref<const std::string &>());
+                     });
+  if (!typed) return ": expected " + leaf.types.dump() + ", found " + json_kind(value);
+  if (!leaf.choices.is_null() &&
+      std::find(leaf.choices.begin(), leaf.choices.end(), value) == leaf.choices.end())
+    return ": expected one of " + leaf.choices.dump() + ", found " + dump_json(value);
+  return {};
+}
+
 Document read_document(std::string_view text, const LeafTable &table,
                        const std::set<uint32_t> &tensors) {
   Json root = parse_json_object(text, "the inputs' JSON", TESSERACT_ERROR_SCHEMA);
@@ -191,7 +190,8 @@ void check_output_document(std::string_view text, const LeafTable &table) {
     Json *value = const_cast<Json *>(find(root, leaf.pattern));
     if (!value && leaf.required) fail_output(leaf.path, " is missing in the component's JSON");
     if (!value) continue;
-    if (const std::string why = misfit(leaf, *value); !why.empty()) fail_output(leaf.path, why);
+    if (const std::string why = value_misfit(leaf, *value); !why.empty())
+      fail_output(leaf.path, why);
     *value = taken;
   }
   Path leftover;

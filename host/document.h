@@ -14,6 +14,9 @@ struct Document {
   std::string text;                        // what is left: leaves that are no arrays
 };
 
+// What is wrong with a value of a leaf that is no array, beginning with ": "; or nothing.
+std::string value_misfit(const ValueLeaf &leaf, const Json &value);
+
 // For a component without prepare: decodes array leaves, checks the others, fills in defaults,
 // refuses what no leaf has.  `tensors`: table indices of the leaves given as tensors.
 Document read_document(std::string_view text, const LeafTable &table,

@@ -31,6 +31,13 @@ std::string where(const Place &place) {
 
 }  // namespace
 
+// An error's own, or that of the cause that has one.
+static const std::string *traceback_of(const tesseract_error &error) {
+  const tesseract_error *at = &error;
+  while (at->traceback.empty() && at->cause) at = at->cause.get();
+  return &at->traceback;
+}
+
 int32_t report(tesseract_error **error, const Place &place, Failure &failure) noexcept {
   if (!error) return failure.status;
   try {
@@ -125,7 +132,7 @@ const char *tesseract_error_detail(const tesseract_error *error, int32_t detail,
       text = &error->path;
       break;
     case TESSERACT_DETAIL_TRACEBACK:
-      text = &error->traceback;
+      text = host::traceback_of(*error);
       break;
     default:
       break;

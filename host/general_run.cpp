@@ -182,8 +182,9 @@ class GeneralRun final : public OutputSink {
   void count(const Position &position, const DLTensor &given, const View &view) const {
     uint64_t count = 0, bytes = 0;
     count_bytes(given.ndim, given.shape, dtype_size(view.tensor.dtype), &count, &bytes);
-    call_.component->count_copy(position.converts() ? TESSERACT_COPY_DTYPE : TESSERACT_COPY_LAYOUT,
-                                bytes);
+    call_.component->count_copy(
+        position.converts() || position.converted ? TESSERACT_COPY_DTYPE : TESSERACT_COPY_LAYOUT,
+        bytes);
   }
 
   void examine_input(uint32_t i) {
@@ -204,7 +205,12 @@ class GeneralRun final : public OutputSink {
     check_lengths(position, *given, true);
     const char *reason =
         position.converts() ? "its dtype must be converted" : unfit(position, *given);
-    if (!reason) return show(position, *given, view);
+    if (!reason) {
+      show(position, *given, view);
+      if (!position.converted) return;
+      forbid_copy(position, "its dtype must be converted");
+      return count(position, *given, view);
+    }
     forbid_copy(position, reason);
     replace(position, *given, view);
     int64_t misfit = 0;

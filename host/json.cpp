@@ -78,11 +78,23 @@ std::string quote_words(std::string_view text, std::string_view what, int32_t st
   return out;
 }
 
+// True if a string of the text holds \u0001, and not a backslash followed by "u0001".
+bool holds_escaped_control(std::string_view text) {
+  constexpr std::string_view escape = "\\u0001";
+  for (size_t at = text.find(escape); at != std::string_view::npos;
+       at = text.find(escape, at + 1)) {
+    size_t before = at;
+    while (before > 0 && text[before - 1] == '\\') before--;
+    if ((at - before) % 2 == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Json parse_json(std::string_view text, std::string_view what, int32_t status) {
   if (text.find('\0') != std::string_view::npos) broken(what, status, "it holds a NUL character");
-  if (text.find("\\u0001") != std::string_view::npos)
+  if (holds_escaped_control(text))
     broken(what, status, "the control character U+0001 is not accepted");
   const std::string quoted_text = quote_words(text, what, status);
   std::vector<std::set<std::string>> keys;  // of the objects that are open

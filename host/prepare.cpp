@@ -164,9 +164,11 @@ class CallBuilder {
     if (!dtype_castable(position.given, position.declared))
       fail(given,
            "expected " + dtype_name(position.declared) + ", found " + dtype_name(position.given));
-    if (position.converts() && given_.no_copy)
-      fail(given, "expected " + dtype_name(position.declared) + ", found " +
-                      dtype_name(position.given) + ", and copies are forbidden");
+    const DLDataType &described = leaf && leaf->dtype ? *leaf->dtype : position.given;
+    position.converted = loose_ && !same_dtype(position.given, described);
+    if ((position.converts() || position.converted) && given_.no_copy)
+      fail(given, "expected " + dtype_name(described) + ", found " + dtype_name(position.given) +
+                      ", and copies are forbidden");
     position.lengths = variables_.lengths(given, input, rank, loose_);
     position.layout = loose_ || !leaf ? Layout::unchecked : leaf->layout;
     // What a component that checks by itself can't take is data that the processor can't.

@@ -87,6 +87,7 @@ TEST_F(Values, TextIsUtf8) {
   EXPECT_EQ(parsed(R"({"anything": "\u00e9 \ud83d\ude00 \" \\ \u0000"})")["anything"],
             std::string("\u00e9 \U0001F600 \" \\ \0", 13));
   EXPECT_EQ(parsed("{\"anything\": \"\u00e9\"}")["anything"], "\u00e9");
+  EXPECT_EQ(parsed(R"({"anything": "\\u0001"})")["anything"], "\\u0001");
 }
 
 TEST_F(Values, AnyKindOfValue) {
