@@ -1,5 +1,6 @@
 #include "array_json.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -155,13 +156,17 @@ std::string decode_base64(const std::string &text, std::string_view path) {
 OwnedTensor decode_json_buffer(const Json &buffer, const DLDataType &dtype,
                                const std::vector<int64_t> &shape, std::string_view path) {
   const auto ndim = static_cast<int32_t>(shape.size());
-  OwnedTensor made = make_tensor(dtype, ndim, shape.data());
-  DLTensor flat = made->dl_tensor;
   uint64_t count = 0, bytes = 0;
-  count_bytes(ndim, shape.data(), 1, &count, &bytes);
+  if (!count_bytes(ndim, shape.data(), dtype_size(dtype), &count, &bytes))
+    fail(path, "its shape overflows");
   auto length = static_cast<int64_t>(count);
   const bool is_flat = buffer.is_array() && ndim != 1 && buffer.size() == count &&
                        (buffer.empty() || !buffer.front().is_array());
+  // Before memory is taken: a short text may claim a large shape.
+  if (!is_flat && count > 0 && nested_shape(buffer, path) != shape)
+    fail(path, "the buffer does not have its shape");
+  OwnedTensor made = make_tensor(dtype, ndim, shape.data());
+  DLTensor flat = made->dl_tensor;
   if (is_flat) {
     flat.ndim = 1;
     flat.shape = &length;
@@ -234,6 +239,9 @@ OwnedTensor decode_encoded(const Json &json, const std::optional<DLDataType> &dt
                    &wanted) ||
       wanted != bytes.size())
     fail(path, "the buffer has " + std::to_string(bytes.size()) + " bytes, its shape does not");
+  if (dtype_boolean(*own) &&
+      std::any_of(bytes.begin(), bytes.end(), [](char byte) { return byte != 0 && byte != 1; }))
+    fail(path, "a byte that is no bool");
   OwnedTensor made = make_tensor(*own, static_cast<int32_t>(shape.size()), shape.data());
   if (!bytes.empty()) std::memcpy(made->dl_tensor.data, bytes.data(), bytes.size());
   return convert(std::move(made), dtype, path);

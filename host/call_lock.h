@@ -43,8 +43,11 @@ class CallLock {
     taken_.store(0, std::memory_order_release);
     // A waiter counts itself, then fences this thread too, then looks again before it sleeps.
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (waiters_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    if (waiters_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+      // Orders the store above before notify_one looks for sleepers.
+      taken_.fetch_add(0);
       taken_.notify_one();
+    }
   }
 
   // In a forked child: whoever was inside is gone, unless it is the thread that forked.

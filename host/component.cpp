@@ -5,6 +5,7 @@
 #include <map>
 
 #include "extensions.h"
+#include "floating_point.h"
 #include "frame.h"
 #include "loaders.h"
 #include "one_shot.h"
@@ -174,6 +175,14 @@ void open(tesseract_component &made, std::string_view source, const tesseract_op
   set_lock(made);
 }
 
+// From options that may prove wrong otherwise.
+void take_log(tesseract_component &made, const tesseract_open_options *options) {
+  if (!options || !TESSERACT_HAS(tesseract_open_options, options, log_free)) return;
+  made.log.function = options->log;
+  made.log.data = options->log_data;
+  made.log.free = options->log_free;
+}
+
 int32_t open_component(const char *text, uint64_t length, const tesseract_open_options *options,
                        std::string_view loader, tesseract_component **component,
                        tesseract_error **error) {
@@ -182,12 +191,11 @@ int32_t open_component(const char *text, uint64_t length, const tesseract_open_o
   std::unique_ptr<tesseract_component> made;
   return guarded(fresh(error) ? error : nullptr, place, [&] {
     install_fork_handlers({before_fork, after_fork, reset_locks_in_child});
+    const DefaultFloatingPoint environment(true);
     made = std::make_unique<tesseract_component>();
+    take_log(*made, options);
     const tesseract_open_options asked =
         read_optional(options, TESSERACT_OPEN_LISTING, "the options");
-    made->log.function = asked.log;
-    made->log.data = asked.log_data;
-    made->log.free = asked.log_free;
     if (!fresh(error))
       throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT, "*error must be null before the call");
     require(component, "component");

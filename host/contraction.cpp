@@ -6,6 +6,7 @@
 #include "dtype.h"
 #include "element.h"
 #include "error.h"
+#include "floating_point.h"
 #include "tensor.h"
 
 namespace host {
@@ -56,6 +57,7 @@ void add_term(const Block &term, bool forward, std::vector<std::complex<double>>
 }  // namespace
 
 void contract(const std::vector<Block> &terms, bool forward, const DLTensor &out) {
+  const DefaultFloatingPoint environment(true);
   std::vector<std::complex<double>> sums(elements(out));
   for (const Block &term : terms) add_term(term, forward, sums);
   const uint64_t item = dtype_size(out.dtype);

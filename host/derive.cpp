@@ -63,6 +63,30 @@ OwnedTensor zeros(const DLDataType &dtype, int32_t ndim, const int64_t *shape, u
   return made;
 }
 
+OwnedTensor copy_compact(const DLTensor &tensor) {
+  OwnedTensor made = make_tensor(tensor.dtype, tensor.ndim, tensor.shape);
+  int64_t misfit = 0;
+  copy_elements(tensor, made->dl_tensor, &misfit);
+  return made;
+}
+
+// The output's tensor, of the shape and dtype of `like`.
+DLTensor *allocate(tesseract_frame *frame, uint64_t index, const DLTensor &like) {
+  DLTensor *tensor = nullptr;
+  const int32_t status =
+      host_table.allocate_output(frame, index, &like.dtype, like.ndim, like.shape, &tensor);
+  if (status == TESSERACT_OK) return tensor;
+  throw component_failure(*Frame::of(frame), status);
+}
+
+void check_seed(const DLTensor &seed, int32_t ndim, const int64_t *shape, const std::string &path) {
+  if (seed.ndim == ndim && std::equal(shape, shape + ndim, seed.shape)) return;
+  throw Failure(TESSERACT_ERROR_SCHEMA,
+                "seed \"" + path + "\": expected the shape " + shape_text(ndim, shape) +
+                    ", found " + shape_text(seed.ndim, seed.shape),
+                path);
+}
+
 // Row or column `at` of a Jacobian block of `length` elements, `stride` apart.
 void store_line(const DLTensor &block, uint64_t at, int64_t length, int64_t stride,
                 const DLTensor &line, const std::string &path) {
@@ -140,13 +164,25 @@ DerivedCall::DerivedCall(tesseract_component *component, const GivenSignature &g
   if (endpoint_ == TESSERACT_ENDPOINT_ABSTRACT_EVAL) return;
   const List of = pointers(given_.of), wrt = pointers(given_.wrt);
   for (const GivenLeaf *leaf : wrt) {
-    int64_t at = -1;
+    auto at = -1 - static_cast<int64_t>(outer.constants.size());  // of none
     for (size_t i = 0; i < given_.inputs.size(); i++)
       if (given_.inputs[i].path == leaf->path) at = static_cast<int64_t>(i);
     for (size_t i = 0; at < 0 && i < outer.constants.size(); i++)
       if (outer.constants[i].index == leaf->table_index) at = -1 - static_cast<int64_t>(i);
+    const bool constant = at < 0 && static_cast<size_t>(-1 - at) < outer.constants.size();
+    if (at < 0 && !constant)
+      throw Failure(
+          TESSERACT_ERROR_SCHEMA,
+          "input \"" + leaf->path + "\" must be given as a tensor, since its derivative is derived",
+          leaf->path);
     wrt_inputs_.push_back(at);
   }
+  for (const GivenLeaf *leaf : of)
+    if (leaf->leaf->any_rank && endpoint_ == TESSERACT_ENDPOINT_JACOBIAN)
+      throw Failure(TESSERACT_ERROR_UNSUPPORTED,
+                    "the component has no jacobian, and none can be derived of \"" + leaf->path +
+                        "\", whose rank is only known by running it",
+                    leaf->path);
   if (endpoint_ != TESSERACT_ENDPOINT_JACOBIAN) {
     jacobian_ = prepare(TESSERACT_ENDPOINT_JACOBIAN, of, wrt);
     return;
@@ -246,15 +282,20 @@ std::vector<DLTensor *> DerivedCall::allocate_blocks(tesseract_frame *frame) con
       result, tesseract_result_free);
   const size_t n_wrt = given_.wrt.size();
   for (size_t b = 0; b < blocks.size(); b++) {
-    const DLTensor &row = *tesseract_result_tensor(result, static_cast<int64_t>(b / n_wrt));
+    const DLTensor *found = tesseract_result_tensor(result, static_cast<int64_t>(b / n_wrt));
+    const std::string &path = given_.of[b / n_wrt].path;
+    if (!found)
+      throw Failure(TESSERACT_ERROR_COMPONENT,
+                    "the component left out \"" + path + "\", so it has no derivative", path);
+    const DLTensor &row = *found;
     const DLTensor &column = input(frame, b % n_wrt);
     std::vector<int64_t> shape(row.shape, row.shape + row.ndim);
     shape.insert(shape.end(), column.shape, column.shape + column.ndim);
-    const int32_t status = host_table.allocate_output(
-        frame, b, &row.dtype, static_cast<int32_t>(shape.size()), shape.data(), &blocks[b]);
-    if (status != TESSERACT_OK)
-      throw Failure(status,
-                    Frame::of(frame)->error ? Frame::of(frame)->error->text : std::string());
+    DLTensor wanted{};
+    wanted.dtype = row.dtype;
+    wanted.ndim = static_cast<int32_t>(shape.size());
+    wanted.shape = shape.data();
+    blocks[b] = allocate(frame, b, wanted);
   }
   return blocks;
 }
@@ -274,10 +315,19 @@ void DerivedCall::jacobian(tesseract_frame *frame) const {
   for (size_t i = 0; i < n_wrt; i++)
     columns += elements(input(frame, i).ndim, input(frame, i).shape);
   const bool by_rows = columns_.empty() || (!rows_.empty() && rows <= columns);
+  // Lines are stored into compact blocks; a caller's may have strides.
+  std::vector<OwnedTensor> compact;
+  std::vector<DLTensor *> filled;
+  for (const DLTensor *block : blocks) {
+    compact.push_back(make_tensor(block->dtype, block->ndim, block->shape));
+    filled.push_back(&compact.back()->dl_tensor);
+  }
   if (by_rows)
-    jacobian_rows(frame, blocks);
+    jacobian_rows(frame, filled);
   else
-    jacobian_columns(frame, blocks);
+    jacobian_columns(frame, filled);
+  int64_t misfit = 0;
+  for (size_t b = 0; b < blocks.size(); b++) copy_elements(*filled[b], *blocks[b], &misfit);
 }
 
 void DerivedCall::jacobian_rows(tesseract_frame *frame,
@@ -347,25 +397,31 @@ void DerivedCall::product(tesseract_frame *frame) const {
   run_inner(frame, *jacobian_, in, nullptr, &result);
   const std::unique_ptr<tesseract_result, void (*)(tesseract_result *)> blocks(
       result, tesseract_result_free);
-  const size_t n_wrt = given_.wrt.size(), n_of = given_.of.size();
+  const size_t n_wrt = given_.wrt.size(), n_seeds = jvp ? n_wrt : given_.of.size();
+  std::vector<OwnedTensor> compact;
+  for (size_t s = 0; s < n_seeds; s++) compact.push_back(copy_compact(*frame->seeds[s]));
   for (size_t k = 0; k < frame->n_outputs; k++) {
     std::vector<Block> terms;
-    for (size_t s = 0; s < (jvp ? n_wrt : n_of); s++) {
-      const size_t block = jvp ? k * n_wrt + s : s * n_wrt + k;
-      terms.push_back(
-          {tesseract_result_tensor(result, static_cast<int64_t>(block)), frame->seeds[s]});
+    int32_t rank = 0;  // of what is left of the Jacobian
+    for (size_t s = 0; s < n_seeds; s++) {
+      const size_t of = jvp ? k : s, wrt = jvp ? s : k;
+      const DLTensor &block =
+          *tesseract_result_tensor(result, static_cast<int64_t>(of * n_wrt + wrt));
+      const DLTensor &seed = compact[s]->dl_tensor;
+      const int32_t columns = input(frame, wrt).ndim, rows = block.ndim - columns;
+      rank = jvp ? rows : columns;
+      check_seed(seed, jvp ? columns : rows, jvp ? block.shape + rows : block.shape,
+                 jvp ? given_.wrt[s].path : given_.of[s].path);
+      terms.push_back({&block, &seed});
     }
     const DLTensor &first = *terms[0].jacobian;
-    const int32_t rank = first.ndim - frame->seeds[0]->ndim;
-    const int64_t *shape = jvp ? first.shape : first.shape + frame->seeds[0]->ndim;
-    DLTensor *out = nullptr;
+    const int64_t *shape = jvp ? first.shape : first.shape + first.ndim - rank;
     const DLDataType dtype =
         frame->outputs[k]->dtype.lanes ? frame->outputs[k]->dtype : first.dtype;
-    const int32_t status = host_table.allocate_output(frame, k, &dtype, rank, shape, &out);
-    if (status != TESSERACT_OK)
-      throw Failure(status,
-                    Frame::of(frame)->error ? Frame::of(frame)->error->text : std::string());
-    contract(terms, jvp, *out);
+    const OwnedTensor sum = make_tensor(dtype, rank, shape);
+    contract(terms, jvp, sum->dl_tensor);
+    int64_t misfit = 0;
+    copy_elements(sum->dl_tensor, *allocate(frame, k, sum->dl_tensor), &misfit);
   }
 }
 

@@ -125,6 +125,11 @@ class TableReader {
     } catch (const Failure &failure) {
       refuse(failure.message);
     }
+    if (pattern.empty()) refuse(std::string(side()) + " has a leaf with an empty path");
+    for (const Segment &segment : pattern)
+      if (segment.index >= most_leaves)
+        refuse("leaf " + quote(path) + ": the index " + std::to_string(segment.index) +
+               " is too large");
     if (is_pattern(pattern) && !context_.patterns)
       refuse("leaf " + quote(path) + ": containers need a component with prepare");
     check_place(path, format_path(pattern));
@@ -173,6 +178,7 @@ class TableReader {
     const Json &type = *reader.find("type");
     if (type == "any") return Json::array();
     const Json list = type.is_array() ? type : Json::array({type});
+    if (list.empty()) reader.wrong("type", "a JSON type, a list of them, or \"any\"");
     for (const Json &name : list)
       if (!name.is_string() || !known.contains(name.get<std::string>()))
         reader.wrong("type", "a JSON type, a list of them, or \"any\"");
@@ -235,7 +241,7 @@ class TableReader {
       reader.wrong("shape", "a list of at most 64 lengths, or null");
     for (const Json &length : *shape) {
       Dim dim;
-      if (length.is_string())
+      if (length.is_string() && !length.get_ref<const std::string &>().empty())
         dim.name = name_index(length.get<std::string>());
       else if (length.is_number_unsigned() && length.get<uint64_t>() <= INT64_MAX)
         dim.length = length.get<int64_t>();

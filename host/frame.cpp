@@ -45,6 +45,14 @@ int32_t cancelled(const tesseract_frame *frame) {
   return cancel && cancel->requested.load(std::memory_order_relaxed) ? 1 : 0;
 }
 
+std::string_view output_path(const tesseract_frame *frame, uint64_t index) {
+  const tesseract_call *call = Frame::of(frame)->call;
+  if (call)
+    for (const Position &position : call->out)
+      if (position.index == index) return position.path;
+  return {};
+}
+
 int32_t check_shape(tesseract_frame *frame, int32_t ndim, const int64_t *shape) {
   if (ndim < 0 || ndim > 64 || (ndim > 0 && !shape))
     return frame_error(frame, TESSERACT_ERROR_COMPONENT, {}, "an output of impossible rank");
@@ -136,10 +144,9 @@ int32_t settled_output(tesseract_frame *frame, uint64_t index, const DLDataType 
   const bool fits = shown->ndim == ndim && (!dtype || same_dtype(shown->dtype, *dtype)) &&
                     std::equal(shape, shape + ndim, shown->shape);
   if (!fits)
-    return frame_error(frame, TESSERACT_ERROR_SCHEMA, {},
-                       "output " + std::to_string(index) + " has the shape " +
-                           shape_text(shown->ndim, shown->shape) + ", the component made " +
-                           shape_text(ndim, shape));
+    return frame_error(frame, TESSERACT_ERROR_SCHEMA, output_path(frame, index),
+                       "the output must have the shape " + shape_text(shown->ndim, shown->shape) +
+                           ", the component made " + shape_text(ndim, shape));
   if (tensor) *tensor = shown;
   return TESSERACT_OK;
 }

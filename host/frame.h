@@ -37,9 +37,10 @@ struct FrameError {
 struct Frame {
   tesseract_frame shown;
   tesseract_component *component;
-  tesseract_cancel *cancel;  // may be null
-  OutputSink *sink;          // null: every output has a tensor already
-  FrameError *error;         // null until the component reports one; owned
+  tesseract_cancel *cancel;    // may be null
+  const tesseract_call *call;  // null in frames of no call
+  OutputSink *sink;            // null: every output has a tensor already
+  FrameError *error;           // null until the component reports one; owned
 
   static Frame *of(tesseract_frame *frame) { return reinterpret_cast<Frame *>(frame); }
   static const Frame *of(const tesseract_frame *frame) {

@@ -85,13 +85,18 @@ class GeneralRun final : public OutputSink {
                  "its shape " + shape_text(tensor.ndim, tensor.shape) + " has a negative length");
   }
 
-  void check_memory(const Position &position, const DLTensor &tensor, Range *range) const {
-    const uint64_t item = dtype_size(tensor.dtype);
+  // Returns the number of elements.
+  static uint64_t check_size(const Position &position, const DLTensor &tensor) {
     uint64_t count = 0, bytes = 0;
-    if (!count_bytes(tensor.ndim, tensor.shape, item, &count, &bytes) ||
-        !address_range(tensor, item, range))
-      mismatch(position,
-               "its shape " + shape_text(tensor.ndim, tensor.shape) + " or its strides overflow");
+    if (!count_bytes(tensor.ndim, tensor.shape, dtype_size(tensor.dtype), &count, &bytes))
+      mismatch(position, "its shape " + shape_text(tensor.ndim, tensor.shape) + " overflows");
+    return count;
+  }
+
+  void check_memory(const Position &position, const DLTensor &tensor, Range *range) const {
+    const uint64_t count = check_size(position, tensor);
+    if (!address_range(tensor, dtype_size(tensor.dtype), range))
+      mismatch(position, "its strides or its address overflow");
     if (count > 0 && !tensor.data)
       fail(TESSERACT_ERROR_INVALID_ARGUMENT, position, "its data are null");
   }
@@ -188,6 +193,7 @@ class GeneralRun final : public OutputSink {
     if (!given) fail(TESSERACT_ERROR_INVALID_ARGUMENT, position, "its tensor is null");
     check_type(position, *given);
     if (abstract_) {
+      check_size(position, *given);
       check_lengths(position, *given, true);
       view.tensor = *given;
       view.tensor.data = nullptr;
@@ -319,6 +325,7 @@ class GeneralRun final : public OutputSink {
     shown.stream = request_.stream;
     frame.component = call_.component;
     frame.cancel = request_.cancel;
+    frame.call = &call_;
     frame.sink = this;
     const int32_t status = invoke(call_, frame, slot);
     if (status != TESSERACT_OK) throw component_failure(frame, status);
@@ -345,7 +352,9 @@ class GeneralRun final : public OutputSink {
         result_->entries[i].tensor = describe_destination(*output.destination);
       }
     }
-    if (request_.result) *request_.result = result_.release();
+    if (!request_.result) return;
+    check_complete(*result_, *call_.component);
+    *request_.result = result_.release();
   }
 
   // ---- What the component asks for
@@ -359,10 +368,19 @@ class GeneralRun final : public OutputSink {
     if (output.settled) return settled_output(frame, index, dtype, ndim, shape, tensor);
     const DLDataType made = dtype ? *dtype : position.declared;
     check_made(position, made, ndim, shape);
+    bind_lengths(position, shape);
     settle(i, made, ndim, shape);
     check_overlap();
     if (tensor) *tensor = &output.tensor;
     return TESSERACT_OK;
+  }
+
+  // A name that only outputs have is bound by the first that is made.
+  void bind_lengths(const Position &position, const int64_t *shape) {
+    for (size_t k = 0; !position.any_rank && k < position.lengths.size(); k++) {
+      const int32_t variable = position.lengths[k].variable;
+      if (variable >= 0 && shape[k] >= 0) variables_[static_cast<size_t>(variable)] = shape[k];
+    }
   }
 
   // What the component makes must be what it describes.

@@ -153,7 +153,13 @@ CallReference find_call(tesseract_component *component, int32_t endpoint,
   signature.inputs = inputs;
   signature.of = of;
   signature.wrt = wrt;
-  CallReference call = prepare_call(component, signature);
+  CallReference call;
+  try {
+    call = prepare_call(component, signature);
+  } catch (...) {
+    component->count_call(*thread_slot());  // of calls that run it is counted there
+    throw;
+  }
   component->cache->add(hash, std::string(key.text()), call);
   return call;
 }

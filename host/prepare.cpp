@@ -7,6 +7,7 @@
 #include "call.h"
 #include "derive.h"
 #include "dtype.h"
+#include "floating_point.h"
 #include "frame.h"
 #include "overlap.h"
 #include "resolved_signature.h"
@@ -456,6 +457,8 @@ class CallBuilder {
 }  // namespace
 
 CallReference prepare_call(tesseract_component *component, const tesseract_signature &signature) {
+  // Numbers in texts are read as everywhere, whatever the caller traps.
+  const DefaultFloatingPoint environment(true);
   return CallBuilder(component, read_signature(*component, signature)).build();
 }
 

@@ -51,6 +51,11 @@ int32_t set_json(tesseract_result &result, tesseract_frame *frame, std::string_v
   return TESSERACT_OK;
 }
 
+void check_complete(const tesseract_result &result, const tesseract_component &component) {
+  if (result.endpoint == TESSERACT_ENDPOINT_APPLY && !result.json_given)
+    check_output_document({}, component.description.outputs);
+}
+
 OwnedTensor describe_destination(const DLTensor &destination) {
   OwnedTensor made = make_shape(destination.dtype, destination.ndim, destination.shape);
   made->dl_tensor.data = first_element(destination);

@@ -293,6 +293,7 @@ inline void show_outputs(const tesseract_call &call, DLTensor *const *out, Stack
   for (uint32_t i = 0; i < call.n_out; i++)
     if (result->entries[i].destination)
       result->entries[i].tensor = describe_destination(*request.out[i]);
+  check_complete(*result, *call.component);
   *request.result = result.release();
   return TESSERACT_OK;
 }
@@ -313,6 +314,7 @@ inline void fill_frame(const tesseract_call &call, const RunRequest &request, Fr
   frame.shown.stream = request.stream;
   frame.component = call.component;
   frame.cancel = request.cancel;
+  frame.call = &call;
   frame.sink = nullptr;
   frame.error = nullptr;
 }
@@ -450,7 +452,8 @@ int32_t tesseract_call_run(const tesseract_call *call, const DLTensor *const *in
     return refuse(error, call, "call");
   if (!in && call->n_in) [[unlikely]]
     return refuse(error, call, "in");
-  if (!out && call->n_out && !result) [[unlikely]]
+  if (!out && call->n_out && !result && call->endpoint != TESSERACT_ENDPOINT_ABSTRACT_EVAL)
+      [[unlikely]]
     return refuse(error, call, "out");
   if (!host::fresh(error)) [[unlikely]]
     return TESSERACT_ERROR_INVALID_ARGUMENT;

@@ -85,7 +85,9 @@ class SignatureReader {
       throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT, std::string(name) + " has a negative count");
     if (leaves.count == TESSERACT_ALL && seeds)
       throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT,
-                    std::string(name) + " carries seeds, so its leaves must be named");
+                    std::string(name) +
+                        (side == Side::input ? ", the tangents," : ", the cotangents,") +
+                        " carries seeds, so its leaves must be named");
     std::vector<GivenLeaf> read = leaves.count == TESSERACT_ALL ? all_leaves(side, derivative)
                                                                 : read_items(leaves, side, name);
     if (derivative) check_differentiable(read, side, name);

@@ -9,6 +9,7 @@
 #include "dtype.h"
 #include "element.h"
 #include "error.h"
+#include "floating_point.h"
 
 namespace host {
 namespace {
@@ -51,7 +52,9 @@ std::vector<Axis> copy_axes(const DLTensor &from, uint64_t from_item, const DLTe
                             uint64_t to_item) {
   const auto steps = [](const DLTensor &tensor, uint64_t item) {
     std::vector<int64_t> strides = strides_of(tensor);
-    for (int64_t &stride : strides) stride *= static_cast<int64_t>(item);
+    // Those of axes of length 1 may be anything.
+    for (size_t k = 0; k < strides.size(); k++)
+      if (tensor.shape[k] != 1) strides[k] *= static_cast<int64_t>(item);
     return strides;
   };
   const std::vector<int64_t> from_steps = steps(from, from_item), to_steps = steps(to, to_item);
@@ -151,7 +154,8 @@ void compact_strides(int32_t ndim, const int64_t *shape, Layout layout, int64_t 
   for (int32_t i = 0; i < ndim; i++) {
     const int32_t k = layout == Layout::column_major ? i : ndim - 1 - i;
     strides[k] = step;
-    step *= std::max<int64_t>(shape[k], 1);
+    // What overflows here is refused before its strides matter.
+    if (__builtin_mul_overflow(step, std::max<int64_t>(shape[k], 1), &step)) step = 1;
   }
 }
 
@@ -176,6 +180,11 @@ OwnedTensor make_tensor(const DLDataType &dtype, int32_t ndim, const int64_t *sh
 }
 
 OwnedTensor make_shape(const DLDataType &dtype, int32_t ndim, const int64_t *shape) {
+  std::vector<int64_t> known(shape, shape + ndim);
+  for (int64_t &length : known) length = std::abs(length);  // -1: unknown
+  uint64_t count = 0, bytes = 0;
+  if (!count_bytes(ndim, known.data(), dtype_size(dtype), &count, &bytes))
+    throw Failure(TESSERACT_ERROR_SCHEMA, "the shape " + shape_text(ndim, shape) + " overflows");
   OwnedTensor made = make_block(dtype, ndim, shape, 0);
   made->dl_tensor.data = nullptr;
   // Unknown lengths count as 1 here: strides of a shape that isn't known mean nothing.
@@ -204,7 +213,7 @@ bool address_range(const DLTensor &tensor, uint64_t item, Range *range) {
   const auto base = reinterpret_cast<uintptr_t>(tensor.data);
   uintptr_t origin = 0;
   if (__builtin_add_overflow(base, tensor.byte_offset, &origin)) return false;
-  if (low < 0 && origin < static_cast<uintptr_t>(-low)) return false;
+  if (low < 0 && origin < -static_cast<uintptr_t>(low)) return false;
   range->begin = origin + static_cast<uintptr_t>(low);
   return !__builtin_add_overflow(origin, static_cast<uintptr_t>(end), &range->end);
 }
@@ -223,7 +232,7 @@ bool has_layout(const DLTensor &tensor, Layout layout) {
   for (int32_t i = 0; i < tensor.ndim; i++) {
     const int32_t k = layout == Layout::column_major ? i : tensor.ndim - 1 - i;
     if (tensor.shape[k] != 1 && tensor.strides[k] != step) return false;
-    step *= tensor.shape[k];
+    if (__builtin_mul_overflow(step, tensor.shape[k], &step)) return false;
   }
   return true;
 }
@@ -255,6 +264,8 @@ bool copy_elements(const DLTensor &from, const DLTensor &to, int64_t *misfit) {
   const char *source = static_cast<const char *>(first_element(from));
   char *target = static_cast<char *>(first_element(to));
   const CopyRow row = row_function(from, to);
+  // A caller may trap what a conversion raises, or round otherwise.
+  const DefaultFloatingPoint environment(row == convert_row);
   for (;;) {
     if (!row(from, to, source, target, inner)) {
       *misfit = find_misfit(from, to);
