@@ -139,6 +139,37 @@ def test_out_of_domain_in_a_validator(component: Any) -> None:
     assert loader.classify(caught.value)[:2] == (DOMAIN, "x")
 
 
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("raise SystemExit(4)", "SystemExit: 4"),
+        ("raise type('Halt', (BaseException,), {})('b')", "Halt: b"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("raise KeyError('a')", "KeyError: 'a'"),
+    ],
+)
+def test_messages_name_the_type(component: Any, code: str, message: str) -> None:
+    from tesseract_host import loader
+
+    with pytest.raises(BaseException) as caught:
+        run(component(MODULE), code)
+    assert loader.classify(caught.value)[:3] == (COMPONENT, None, message)
+
+
+def test_bad_jacobian_blocks_name_their_output(component: Any) -> None:
+    from tesseract_host import loader
+
+    source = MODULE + (
+        "def jacobian(inputs, jac_inputs, jac_outputs): return {'y': {'x': [1.0, 2.0]}}\n"
+    )
+    payload = {"inputs": {}, "jac_inputs": ["x"], "jac_outputs": ["y"]}
+    with pytest.raises(RuntimeError) as caught:
+        component(source).call("jacobian", payload)
+    status, path, message, _ = loader.classify(caught.value)
+    assert (status, path) == (COMPONENT, "y")
+    assert "the block by x" in message
+
+
 def test_bad_results_name_their_leaf(component: Any) -> None:
     from tesseract_host import loader
 

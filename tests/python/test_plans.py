@@ -451,3 +451,17 @@ def test_root_models(component: Any) -> None:
     assert plan.run((), ())[0] == [4.0]
     plan = opened.prepare("vjp", paths, ("root.{sum}",), paths, "")
     assert plan.run((1.0, 2.0), (np.float64(3),))[0] == [3.0, 3.0]
+
+
+def test_an_empty_key_has_no_path(component: Any) -> None:
+    from tesseract_host import loader
+
+    opened = component(
+        "class InputSchema(BaseModel): pass\n"
+        "class Part(BaseModel):\n    d: dict[str, Array[(None,), Float64]]\n"
+        "class OutputSchema(BaseModel):\n    part: Part\n"
+        "def apply(inputs): return {'part': {'d': {'a': [1.0], '': [2.0]}}}\n"
+    )
+    with pytest.raises(loader.RequestError, match="empty key") as caught:
+        opened.prepare("apply", (), (), (), "{}").run((), ())
+    assert loader.classify(caught.value)[:2] == (2, "part.d")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import threading
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -168,3 +170,83 @@ def test_sys_is_otherwise_the_real_one(run: Any) -> None:
 
     assert run(code) == (True, sys.path, sys.version, 1)
     assert not hasattr(sys, "mark")
+
+
+WARNING_MODULE = """
+import warnings
+import numpy as np
+warnings.warn("at import")
+class InputSchema(BaseModel):
+    how: str
+    @field_validator("how")
+    def check(cls, how):
+        warnings.warn(f"validating {how}")
+        return how
+class OutputSchema(BaseModel):
+    y: Any = None
+def apply(inputs):
+    if inputs.how == "numpy":
+        return {"y": np.ones(1) / np.zeros(1) > 0}
+    if inputs.how == "record":
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.warn("recorded")
+        return {"y": len(caught)}
+    if inputs.how == "error":
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                warnings.warn("raised")
+            except UserWarning:
+                return {"y": "raised"}
+    return {}
+"""
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What the process shows itself."""
+    texts: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        monkeypatch.setattr(warnings, "showwarning", lambda text, *_: texts.append(str(text)))
+        yield texts
+
+
+def test_warnings_go_to_the_log_of_their_component(component: Any, shown: list[str]) -> None:
+    from tesseract_host import loader
+
+    loader.route_warnings()
+    loader.route_warnings()
+    logs: tuple[list[tuple[int, str]], ...] = ([], [])
+    one = component(WARNING_MODULE, log=lambda *line: logs[0].append(line))
+    logs[0].clear()
+    two = component(WARNING_MODULE, log=lambda *line: logs[1].append(line))
+    assert logs[0] == []
+    assert [level for level, _ in logs[1]] == [3]
+    assert "UserWarning: at import (" in logs[1][0][1]
+    assert "tesseract_api.py:" in logs[1][0][1]
+    logs[1].clear()
+
+    one.call("apply", {"inputs": {"how": "numpy"}})
+    assert [level for level, _ in logs[0]] == [3, 3]
+    assert "UserWarning: validating numpy (" in logs[0][0][1]
+    assert "RuntimeWarning: divide by zero" in logs[0][1][1]
+    assert logs[1] == []
+    assert shown == []
+    warnings.warn("of the program", stacklevel=1)
+    assert shown == ["of the program"]
+
+    two.call("apply", {"inputs": {"how": "record"}})
+    two.call("apply", {"inputs": {"how": "error"}})
+    assert [text.partition(" (")[0] for _, text in logs[1]] == [
+        "UserWarning: validating record",
+        "UserWarning: validating error",
+    ]
+
+
+def test_warnings_are_the_process_s_unless_routed(component: Any, shown: list[str]) -> None:
+    log: list[Any] = []
+    opened = component(WARNING_MODULE, log=lambda *line: log.append(line))
+    opened.call("apply", {"inputs": {"how": "plain"}})
+    assert shown == ["at import", "validating plain"]
+    assert log == []

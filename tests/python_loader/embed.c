@@ -8,6 +8,8 @@
  *   shutdown   the same, then tesseract_shutdown(1.0); prints its status
  *   second     opens the source again, with the argument as options
  *   fork       the same as json, then apply in a forked child; prints the child's status
+ *   fork-end   forks while another thread holds the GIL in a module like `gil`; the child frees and
+ *              closes all it has and shuts down; tells how it ended, then the parent shuts down
  *   signal     opens and calls between installing a handler of SIGINT and raising it; tells which
  *              signals are handled otherwise than before
  *   listing    opens for a listing
@@ -18,6 +20,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +126,61 @@ static int fork_and_apply(tesseract_component *component, const char *json) {
   return apply_json(component, json);
 }
 
+struct holder {
+  tesseract_component *component;
+  int ready[2], go_on[2];
+};
+
+static void *hold_gil(void *data) {
+  struct holder *holder = data;
+  char json[64];
+  snprintf(json, sizeof json, "{\"ready\": %d, \"go_on\": %d}", holder->ready[1], holder->go_on[0]);
+  apply_json(holder->component, json);
+  return NULL;
+}
+
+static int fork_and_end(tesseract_component *component, const char *source) {
+  struct holder holder = {component, {-1, -1}, {-1, -1}};
+  tesseract_leaves inputs = TESSERACT_LEAVES_INIT;
+  tesseract_signature signature = TESSERACT_SIGNATURE_INIT;
+  tesseract_component *second = NULL;
+  tesseract_call *call = NULL;
+  tesseract_result *result = NULL;
+  tesseract_error *error = NULL;
+  pthread_t thread;
+  int32_t status;
+  int code = 0;
+  char byte = 0;
+  pid_t child;
+  signature.endpoint = TESSERACT_ENDPOINT_APPLY;
+  signature.inputs = &inputs;
+  status = open_source(source, "{}", 0, &second, &error);
+  if (!status) status = tesseract_apply(second, &inputs, NULL, NULL, &result, &error);
+  if (!status) status = tesseract_prepare(second, &signature, &call, &error);
+  if (status) return report(status, error);
+  if (pipe(holder.ready) || pipe(holder.go_on)) return 1;
+  if (pthread_create(&thread, NULL, hold_gil, &holder)) return 1;
+  if (read(holder.ready[0], &byte, 1) != 1) return 1;
+  child = fork();
+  if (child == 0) {
+    alarm(30);
+    tesseract_result_free(result);
+    tesseract_call_free(call);
+    tesseract_close(second);
+    tesseract_close(component);
+    _exit(tesseract_shutdown(1.0, NULL));
+  }
+  waitpid(child, &code, 0);
+  printf("child ended with %d\n", WIFEXITED(code) ? WEXITSTATUS(code) : -1);
+  fflush(stdout);
+  if (write(holder.go_on[1], &byte, 1) != 1) return 1;
+  pthread_join(thread, NULL);
+  tesseract_result_free(result);
+  tesseract_call_free(call);
+  tesseract_close(second);
+  return shut_down();
+}
+
 /* Loads a libpython privately, as a program with a plugin that links it does. */
 static int load_python(const char *file, int start) {
   void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
@@ -199,6 +257,7 @@ int main(int argc, char **argv) {
   if (!strcmp(verb, "leave")) return failed;
   if (!strcmp(verb, "shutdown")) failed |= shut_down();
   if (!strcmp(verb, "fork")) failed = fork_and_apply(component, argument);
+  if (!strcmp(verb, "fork-end")) failed = fork_and_end(component, source);
   if (!strcmp(verb, "second")) {
     status = open_source(source, argument, 0, &second, &error);
     if (status) failed = report(status, error);

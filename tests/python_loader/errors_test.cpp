@@ -43,6 +43,7 @@ TEST(Opening, NamesAMissingPackage) {
 TEST(Opening, SurvivesAModuleThatExits) {
   const Failure failure = opening("broken/exits.py");
   EXPECT_EQ(failure.status, TESSERACT_ERROR_COMPONENT);
+  EXPECT_THAT(failure.message, HasSubstr("SystemExit: 4"));
   EXPECT_THAT(failure.traceback, HasSubstr("SystemExit"));
 }
 
@@ -150,6 +151,14 @@ TEST(Calling, HandsPrintedTextToTheLog) {
   EXPECT_EQ(calling(component, "print").status, TESSERACT_OK);
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
   EXPECT_THAT(component.log.lines, HasSubstr("5 a word from the module"));
+}
+
+TEST(Calling, HandsWarningsToTheLog) {
+  Component component("misbehaving");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(calling(component, "warn").status, TESSERACT_OK);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_THAT(component.log.lines, HasSubstr("3 UserWarning: the mesh is coarse ("));
 }
 
 TEST(Isolation, GivesEachModuleItsOwnHelper) {

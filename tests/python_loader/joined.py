@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from ctypes import POINTER, byref, c_char_p, c_uint32, c_uint64, c_void_p
 
 MODULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "modules")
@@ -166,6 +167,15 @@ def test_threads_may_share_a_component(host: Host) -> None:
         assert not thread.is_alive(), "deadlock"
     assert not failures, failures
     host.library.tesseract_close(component)
+
+
+def test_warnings_stay_the_process_s(host: Host) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        component = host.open("misbehaving")
+        host.apply(component, '{"how": "warn"}')
+        host.library.tesseract_close(component)
+    assert [str(warning.message) for warning in caught] == ["the mesh is coarse"]
 
 
 def test_a_forked_child_goes_on(host: Host) -> None:

@@ -79,5 +79,13 @@ TEST(Process, ForkedChildIsRefusedAndTheParentGoesOn) {
   EXPECT_THAT(run.output, HasSubstr("\"prefix\""));
 }
 
+// The GIL's holder does not exist in the child, where nothing may wait for it.  Each of the two
+// instances registers its function to run at the end of the parent.
+TEST(Process, ForkedChildFreesWithoutPython) {
+  const Outcome run = embed({"fork-end", module_path("gil")});
+  EXPECT_EQ(run.code, 0) << run.output;
+  EXPECT_EQ(run.output, "child ended with 0\n{\"held\":true}\natexit ran\natexit ran\nshut down\n");
+}
+
 }  // namespace
 }  // namespace loader_test

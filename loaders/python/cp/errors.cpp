@@ -1,6 +1,7 @@
 #include "errors.h"
 
 #include "support.h"
+#include "thread_state.h"
 
 namespace tesseract::python {
 namespace {
@@ -94,7 +95,10 @@ int32_t report_exception(tesseract_frame *frame) {
 }
 
 int32_t report_gone(tesseract_frame *frame) {
-  return report(frame, {TESSERACT_ERROR_UNAVAILABLE, "", "the Python interpreter has ended"});
+  const char *text = is_forked_child()
+                         ? "Python can't be used in the forked child of a program that embeds it"
+                         : "the Python interpreter has ended";
+  return report(frame, {TESSERACT_ERROR_UNAVAILABLE, "", text});
 }
 
 std::string text_of(PyObject *object) {

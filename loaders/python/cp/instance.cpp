@@ -75,7 +75,7 @@ int32_t prepare(void *self, const tesseract_signature *signature, void **result,
   });
 }
 
-// Where the interpreter has ended, what belonged to it is left alone.
+// Where the interpreter has ended or is another process's, what belonged to it is left alone.
 void forget(void *, void *self) {
   const std::unique_ptr<Plan> plan(static_cast<Plan *>(self));
   const Entry entry;
@@ -107,7 +107,7 @@ void destroy(void *self) {
       return;
     }
   }
-  instance->log->cut();
+  if (!is_forked_child()) instance->log->cut();
 }
 
 bool offers(PyObject *endpoints, const char *name) {

@@ -65,7 +65,7 @@ std::string *system_text(const char *name) {
 }
 
 PyObject *resume_after_fork(PyObject *, PyObject *) {
-  forget_other_threads();
+  resume_in_child();
   const auto *forks = static_cast<const tesseract_fork_table *>(
       host->extension(TESSERACT_FORK_ID, sizeof TESSERACT_FORK_ID - 1));
   if (forks && forks->resume) forks->resume();
@@ -108,6 +108,7 @@ int32_t prepare(const PythonStart *request, tesseract_frame *frame) {
 
 int32_t start(const PythonStart *request, tesseract_frame *frame) {
   host = request->host;
+  watch_forks();
   // What a failed start leaves behind can't be started again.
   static auto &failed = *new std::string;
   if (failed.empty() && request->program && !Py_IsInitialized()) {

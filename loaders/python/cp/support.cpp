@@ -96,7 +96,7 @@ const Support &support() {
   return functions;
 }
 
-void load_support(const char *package, bool on_path) {
+void load_support(const char *package, bool owns_process) {
   const Ref scope = own(PyDict_New());
   check(PyDict_SetItemString(scope.get(), "__builtins__", PyEval_GetBuiltins()));
   const Ref name = own(PyUnicode_FromString("tesseract_host.loader.startup"));
@@ -107,9 +107,10 @@ void load_support(const char *package, bool on_path) {
   const Ref path = own(PyUnicode_DecodeFSDefault(package));
   const Ref load(function_of(scope.get(), "load_support"));
   const Ref loader = own(PyObject_CallOneArg(load.get(), path.get()));
-  if (on_path) {
+  if (owns_process) {
     const Ref add(function_of(scope.get(), "add_to_path"));
     own(PyObject_CallOneArg(add.get(), path.get()));
+    own(PyObject_CallMethod(loader.get(), "route_warnings", nullptr));
   }
   const Ref plain(function_of(scope.get(), "Plain"));
 

@@ -19,9 +19,10 @@ struct Support {
 const Support &support();
 
 // Imports the package from this folder, by path: neither sys.path nor its order matters.  One that
-// is imported already is used.  With `on_path` the folder that holds it becomes the last entry of
-// sys.path: there the processes that modules start, which get that path, find what they need to
-// import a component's modules.  Throws PythonError.
-void load_support(const char *package, bool on_path);
+// is imported already is used.  With `owns_process`, for an interpreter that this loader started,
+// the folder that holds it becomes the last entry of sys.path: there the processes that modules
+// start, which get that path, find what they need to import a component's modules; and warnings go
+// to the component's log.  Throws PythonError.
+void load_support(const char *package, bool owns_process);
 
 }  // namespace tesseract::python

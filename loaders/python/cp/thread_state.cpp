@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -22,7 +23,15 @@ Ended &ended() {
   return list;
 }
 
+// Set in the child of a fork: the GIL may be held by a thread that is no more.
+std::atomic<bool> lost_to_fork{false};
+
+void note_fork() {
+  lost_to_fork = true;
+}
+
 void note_end(void *state) {
+  if (lost_to_fork) return;
   const std::lock_guard lock(ended().mutex);
   ended().states.push_back(static_cast<PyThreadState *>(state));
 }
@@ -66,10 +75,19 @@ void make_kept_state() {
 
 bool interpreter_lives() {
 #if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsInitialized() && !Py_IsFinalizing();
+  return !lost_to_fork && Py_IsInitialized() && !Py_IsFinalizing();
 #else
-  return Py_IsInitialized() && !_Py_IsFinalizing();
+  return !lost_to_fork && Py_IsInitialized() && !_Py_IsFinalizing();
 #endif
+}
+
+bool is_forked_child() {
+  return lost_to_fork;
+}
+
+void watch_forks() {
+  static const int watched = pthread_atfork(nullptr, nullptr, note_fork);
+  static_cast<void>(watched);
 }
 
 Entry::Entry() : lives_(interpreter_lives()) {
@@ -82,7 +100,8 @@ Entry::~Entry() {
   if (lives_) PyGILState_Release(state_);
 }
 
-void forget_other_threads() {
+void resume_in_child() {
+  lost_to_fork = false;
   // The lock may have been held by a thread that is no more.
   new (&ended().mutex) std::mutex;
   ended().states.clear();

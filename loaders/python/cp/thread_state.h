@@ -6,9 +6,17 @@
 
 namespace tesseract::python {
 
-// True while Python code may run: not before the start, not during or after the interpreter's end.
-// [any]
+// True while Python code may run: not before the start, not during or after the interpreter's end,
+// not in a forked child.  [any]
 bool interpreter_lives();
+
+// From here on the child of a fork has no interpreter: a thread that is no more may have held the
+// GIL, and any lock.  Once per process, before the first Entry.
+void watch_forks();
+
+// True in the child of a fork that `resume_in_child` did not follow.  There what belongs to Python,
+// or is guarded by a lock, is neither used nor freed.  [any]
+bool is_forked_child();
 
 // Holds the GIL, in the floating-point environment Python expects.  The thread may hold it already.
 // A thread that Python does not know gets a state at its first entry and keeps it until it ends, so
@@ -20,7 +28,8 @@ class Entry {
   Entry(const Entry &) = delete;
   Entry &operator=(const Entry &) = delete;
 
-  // False: the interpreter is gone, the GIL is not held, and nothing of Python may be touched.
+  // False: the interpreter is gone or lost to a fork, the GIL is not held, and nothing of Python
+  // may be touched.
   explicit operator bool() const { return lives_; }
 
  private:
@@ -41,8 +50,8 @@ class Pause {
   PyThreadState *state_;
 };
 
-// In the child of a fork, with the GIL: forgets the states of threads that don't exist there, which
-// Python has freed.
-void forget_other_threads();
+// In the child of an os.fork, whose interpreter is whole, with the GIL: goes on, and forgets the
+// states of threads that don't exist there, which Python has freed.
+void resume_in_child();
 
 }  // namespace tesseract::python

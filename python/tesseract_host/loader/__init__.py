@@ -11,6 +11,8 @@ from typing import Any
 from tesseract_host.loader.component import Component
 from tesseract_host.loader.failures import EndpointError, OpenError, RequestError, classify
 from tesseract_host.loader.plan import Plan
+from tesseract_host.loader.warning_log import route as route_warnings
+from tesseract_host.loader.warning_log import to_log
 
 __all__ = [
     "Component",
@@ -20,6 +22,7 @@ __all__ = [
     "RequestError",
     "classify",
     "open",
+    "route_warnings",
 ]
 
 
@@ -28,8 +31,10 @@ def open(
 ) -> Component:
     """Executes the module at `path` as a new instance.
 
-    `log(level, line)` gets what its endpoints print, from any thread.  Raises FileNotFoundError,
+    `log(level, line)` gets what its endpoints print, from any thread, and after `route_warnings()`
+    the warnings it raises.  Raises FileNotFoundError,
     RuntimeError for a folder and for anything raised by the module (the reason is the cause),
     AttributeError for a missing schema or apply, and what pydantic raises for a bad schema.
     """
-    return Component(path, options or {}, log)
+    with to_log(log):
+        return Component(path, options or {}, log)

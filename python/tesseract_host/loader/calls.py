@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
+from tesseract_host.loader import warning_log
 from tesseract_host.loader.failures import EndpointError, remember
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ def call(component: Component, endpoint: str, payload: dict[str, Any]) -> Any:
     the endpoint, pydantic's ValidationError for a bad payload, and EndpointError for everything
     that the module does wrong.
     """
+    with warning_log.to_log(component.output.log):
+        return _call(component, endpoint, payload)
+
+
+def _call(component: Component, endpoint: str, payload: dict[str, Any]) -> Any:
     function = component.function(endpoint)
     context = {"base_dir": component.settings.get_config().input_path}
     request = _validated(component, endpoint, payload, context)

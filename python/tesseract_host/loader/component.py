@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, PydanticUserError, RootModel, create_model
 
-from tesseract_host.loader import calls, description, generated
+from tesseract_host.loader import calls, description, generated, warning_log
 from tesseract_host.loader.calls import FUNCTIONS
 from tesseract_host.loader.derivatives import DerivativeTypes
 from tesseract_host.loader.failures import INVALID_ARGUMENT, OpenError, RequestError
@@ -77,13 +77,14 @@ class Component:
     def describe(self) -> str:
         """The description as JSON text."""
         uses_devices = self.settings.get_config().gpu_transport != "none"
-        return description.describe(
-            self.name,
-            self._threads,
-            self.schemas.inputs,
-            self.schemas.outputs,
-            ["cpu", "cuda"] if uses_devices else ["cpu"],
-        )
+        with warning_log.to_log(self.output.log):
+            return description.describe(
+                self.name,
+                self._threads,
+                self.schemas.inputs,
+                self.schemas.outputs,
+                ["cpu", "cuda"] if uses_devices else ["cpu"],
+            )
 
     def function(self, endpoint: str) -> Callable[..., Any]:
         """The module's function for an endpoint; NotImplementedError if it has none."""
@@ -109,7 +110,8 @@ class Component:
     ) -> Plan:
         """Resolves a signature.  `inputs` are the paths of the tensors, `json` everything else."""
         self.function(endpoint)
-        return Plan(self, endpoint, inputs, of, wrt, json)
+        with warning_log.to_log(self.output.log):
+            return Plan(self, endpoint, inputs, of, wrt, json)
 
     def close(self) -> None:
         """Forgets the module; plans that exist keep working."""

@@ -201,7 +201,6 @@ def _checked(result: Mapping[str, Any], leaves: list[walk.Leaf], context: Any) -
 
 def _block(out: str, path: str, block: Any, above: Any, below: Any, context: Any) -> Any:
     """One block of a Jacobian, of shape (*output, *input), in the dtype it came in."""
-    name = f"[{out}][{path}]"
     try:
         value = adapter(Array[..., None]).validate_python(block, context=context)
         if isinstance(above, EllipsisType) and isinstance(below, EllipsisType):
@@ -215,7 +214,7 @@ def _block(out: str, path: str, block: Any, above: Any, below: Any, context: Any
             expected = (*above, *below)
         return exact_adapter(expected, None).validate_python(value, context=context)
     except ValidationError as error:
-        raise ResultError(_reasons(error), name) from error
+        raise ResultError(f"the block by {path}: {_reasons(error)}", out) from error
 
 
 def _reasons(error: ValidationError) -> str:

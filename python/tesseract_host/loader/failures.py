@@ -66,6 +66,17 @@ class EndpointError(RuntimeError):
         )
 
 
+# What this package raises itself, with a text that says everything.
+OWN_ERRORS = (
+    RequestError,
+    SeedError,
+    ResultError,
+    OpenError,
+    NotImplementedError,
+    FileNotFoundError,
+    AttributeError,
+)
+
 _last = threading.local()
 
 
@@ -84,8 +95,15 @@ def classify(error: BaseException) -> tuple[int, str | None, str, str]:
     text = "".join(traceback.format_exception(error))
     if isinstance(error, ValidationError):
         return _validation_failure(error, text)
-    message = str(error) or type(error).__name__
-    return _status(error), getattr(error, "path", None), message, text
+    return _status(error), getattr(error, "path", None), _message(error), text
+
+
+def _message(error: BaseException) -> str:
+    """The text of an error of this package's own; of others, whose text may be "4", type too."""
+    name, text = type(error).__name__, str(error)
+    if isinstance(error, OWN_ERRORS) and text:
+        return text
+    return f"{name}: {text}" if text else name
 
 
 def _status(error: BaseException) -> int:

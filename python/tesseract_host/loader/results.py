@@ -141,6 +141,11 @@ def _elements(
             children = [(step._replace(value=i), item) for i, item in enumerate(node)]
     elif step == walk.ANY_KEY:
         if isinstance(node, Mapping):
+            if any(str(key) == "" for key in node):
+                raise RequestError(
+                    "the dictionary has an empty key, which no output's path can name",
+                    _paths.join(done),
+                )
             children = [(step._replace(value=str(key)), item) for key, item in node.items()]
     else:
         found = _child(node, step.kind, step.value)

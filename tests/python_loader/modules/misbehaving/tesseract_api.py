@@ -1,6 +1,7 @@
 """Fails in the way it is asked to."""
 
 import sys
+import warnings
 
 import numpy as np
 from pydantic import BaseModel
@@ -40,6 +41,8 @@ def apply(inputs: InputSchema) -> OutputSchema:
         return None
     elif inputs.how == "print":
         print("a word from the module")
+    elif inputs.how == "warn":
+        warnings.warn("the mesh is coarse", stacklevel=1)
     elif inputs.how == "unprintable":
 
         class Unprintable(Exception):
