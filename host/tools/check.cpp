@@ -108,7 +108,7 @@ struct Row {
   std::string refused;  // why there are no differences; empty where there are
 };
 
-// Slopes by differences for several steps, and what the last failing call said.
+// Slopes by differences for several steps, and what the first failing call said.
 struct Differences {
   std::vector<Vector> slopes;
   std::string refused;
@@ -216,7 +216,8 @@ class Check {
     return if_offered([&] { return component_.vjp(inputs_.leaves(), seeds, {array.path}); });
   }
 
-  // The outputs at x + step v; none where the component fails there, `refused` then says why.
+  // The outputs at x + step v; none where the component fails there; the first such failure
+  // is noted in `refused`.
   std::optional<Vector> outputs_beside(Array &array, const Vector &x, const Vector &v, double step,
                                        std::string &refused) {
     Vector point = x;
@@ -230,7 +231,8 @@ class Check {
     } catch (const tesseract::Error &error) {
       char by[32];
       std::snprintf(by, sizeof by, "%.0e", largest);
-      refused = "in a finite difference of \"" + array.path + "\" by " + by + ": " + error.what();
+      if (refused.empty())
+        refused = "in a finite difference of \"" + array.path + "\" by " + by + ": " + error.what();
       return std::nullopt;
     }
   }
