@@ -72,7 +72,8 @@ void add_check(CLI::App &app, int &status) {
 }
 
 void add_bench(CLI::App &app, int &status) {
-  auto &command = *app.add_subcommand("bench", "time calls of a component");
+  auto &command = *app.add_subcommand(
+      "bench", "time opening a component and calling its apply, one-shot and prepared");
   auto options = std::make_shared<tool::BenchOptions>();
   add_source(command, options->source);
   add_inputs(command, options->inputs);

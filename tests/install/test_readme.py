@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from installation import PROGRAMS, ROOT, Installation, run
+from installation import ROOT, Installation, run
 
 
 @pytest.fixture(scope="module")
@@ -23,13 +23,14 @@ def test_example_prints_what_the_readme_shows(
     code = next(text for language, text in blocks if language == "c")
     shown = next(text for language, text in blocks if language == "console")
     command, _, output = shown.partition("\n")
-    assert command.endswith("-o square && ./square")
+    assert command.endswith("-o drag && ./drag")
 
-    (tmp_path / "square.c").write_text(code)
-    shutil.copy(PROGRAMS / "tesseract_api.py", tmp_path)
+    (tmp_path / "drag.c").write_text(code)
+    folder = Path("examples/tesseract-api-module")
+    shutil.copytree(ROOT / folder, tmp_path / folder)
     flags = installation.config("--cflags", "--libs")
-    run("cc", "-Wall", "-Wextra", "-Werror", "square.c", *flags, "-o", "square", cwd=tmp_path)
-    assert run("./square", cwd=tmp_path, **installation.variables) == output
+    run("cc", "-Wall", "-Wextra", "-Werror", "drag.c", *flags, "-o", "drag", cwd=tmp_path)
+    assert run("./drag", cwd=tmp_path, **installation.variables) == output
 
 
 def test_readme_fits_a_screen_and_its_links_exist() -> None:

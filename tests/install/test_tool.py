@@ -98,6 +98,33 @@ def test_check_names_the_input_with_a_wrong_derivative(
     assert "WRONG" not in rows["a"]
 
 
+def test_check_names_the_inputs_left_to_their_default(tool: Tool, source: Path) -> None:
+    done = tool("check", source, text='{"x": [1.0, 2.0]}')
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "not checked: a " in done.stdout
+    assert "not checked" not in tool("check", source, text=json.dumps(INPUTS)).stdout
+
+
+@pytest.mark.parametrize(
+    ("refusal", "status", "told"),
+    [("inputs.a < 2.0", 0, "agree"), ("inputs.a != 2.0", 1, 'in a finite difference of "a" by ')],
+)
+def test_check_at_the_edge_of_the_domain(
+    tool: Tool, tmp_path: Path, refusal: str, status: int, told: str
+) -> None:
+    module = tmp_path / "tesseract_api.py"
+    text = (PROGRAMS / "tesseract_api.py").read_text()
+    text = f"from tesseract_host.runtime import OutOfDomain\n{text}"
+    raising = f"if {refusal}:\n        raise OutOfDomain('a')\n    return OutputSchema("
+    module.write_text(text.replace("return OutputSchema(", raising))
+    done = tool("check", module, text=json.dumps(INPUTS))
+    assert done.returncode == status, done.stdout + done.stderr
+    assert told in done.stdout
+    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if line.strip()}
+    assert float(rows["x"][1]) < 1e-5
+    assert (rows["a"][1] == "-") == (status == 1)
+
+
 def test_check_needs_a_differentiable_array(tool: Tool, square: Path) -> None:
     done = tool("check", square, text='{"a": null}')
     assert done.returncode == 1
