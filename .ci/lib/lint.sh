@@ -9,10 +9,12 @@ check_format() {
   clang-format --dry-run -Werror $(sources '*.c' '*.h' '*.cpp' '*.hpp')
 }
 
+# What clang-tidy counts of headers that are not ours is left out.
 check_tidy() {
   sources 'host/*.cpp' 'loaders/*.cpp' |
     python .ci/compiled.py build |
-    xargs -r -n 1 -P 2 clang-tidy -p build --quiet --extra-arg=-Wno-unknown-warning-option
+    xargs -r -n 1 -P 2 clang-tidy -p build --quiet --extra-arg=-Wno-unknown-warning-option \
+      2> >(grep -v '^[0-9]* warnings\? generated\.$' >&2)
 }
 
 lint() {

@@ -19,7 +19,7 @@ def test_wheel_holds_everything_inside_the_package(wheel: Path) -> None:
         names = archive.namelist()
         linker_script = archive.read(PACKAGE + "lib/libtesseract_host.so").decode()
     outside = [n for n in names if not n.startswith(PACKAGE) and ".dist-info/" not in n]
-    assert outside == []
+    assert outside == ["tsr_plugins/__init__.py"]  # which unpickling imports by this name
     assert [n for n in names if "__pycache__" in n] == []
     assert "INPUT(libtesseract_host.so.0)" in linker_script
     tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
