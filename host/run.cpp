@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #include "cancel.h"
 #include "dtype.h"
@@ -111,11 +112,27 @@ class Expectation {
   }
 
  private:
-  const int64_t *lengths() const { return Rank >= 0 ? lengths_ : shape_.lengths; }
-  const int64_t *strides() const { return Rank >= 0 ? strides_ : shape_.strides; }
+  int32_t rank() const {
+    if constexpr (Rank >= 0)
+      return Rank;
+    else
+      return rank_;
+  }
+  const int64_t *lengths() const {
+    if constexpr (Rank >= 0)
+      return lengths_;
+    else
+      return shape_.lengths;
+  }
+  const int64_t *strides() const {
+    if constexpr (Rank >= 0)
+      return strides_;
+    else
+      return shape_.strides;
+  }
 
   bool equal(const int64_t *found, const int64_t *expected) const {
-    for (int32_t k = 0; k < (Rank >= 0 ? Rank : rank_); k++)
+    for (int32_t k = 0; k < rank(); k++)
       if (found[k] != expected[k]) return false;
     return true;
   }
@@ -124,7 +141,8 @@ class Expectation {
   Extents extents_;
   int32_t rank_;
   ClassShape shape_{};
-  int64_t lengths_[Rank > 0 ? Rank : 1], strides_[Rank > 0 ? Rank : 1];
+  static constexpr int stored = std::max(Rank, 1);
+  int64_t lengths_[stored], strides_[stored];
 };
 
 template <int Rank>
@@ -212,7 +230,7 @@ class Stack {
 
   template <typename T>
   T *take(uint32_t count) {
-    static_assert(sizeof(T) == sizeof(int64_t));
+    static_assert(std::is_pointer_v<T> || std::is_same_v<T, int64_t>, "of a word's size");
     auto *piece = reinterpret_cast<T *>(next_);
     next_ += count;
     return piece;
@@ -374,7 +392,7 @@ bool run_rewritten(const tesseract_call &call, const RunRequest &request, const 
                    int32_t *status, tesseract_error **error) {
   const uint32_t n = call.n_in + call.n_out;
   auto *rewritten = static_cast<DLTensor *>(alloca(n * sizeof(DLTensor)));
-  auto **in = static_cast<const DLTensor **>(alloca((n + 1) * sizeof(DLTensor *)));
+  auto **in = static_cast<const DLTensor **>(alloca((n + 1) * sizeof(void *)));
   auto **out = const_cast<DLTensor **>(in + call.n_in);
   bool changed = false;
   for (uint32_t i = 0; i < call.n_in; i++) {

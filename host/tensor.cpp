@@ -28,12 +28,12 @@ OwnedTensor make_block(const DLDataType &dtype, int32_t ndim, const int64_t *sha
   void *block = std::malloc(whole);
   if (!block) throw std::bad_alloc();
   const auto end_of_head = reinterpret_cast<uintptr_t>(block) + head;
-  const uintptr_t data = (end_of_head + block_alignment - 1) / block_alignment * block_alignment;
+  const uint64_t data = head + (block_alignment - end_of_head % block_alignment) % block_alignment;
   OwnedTensor made(new (block) DLManagedTensorVersioned{});
   made->version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
   made->deleter = delete_block;
   DLTensor &tensor = made->dl_tensor;
-  tensor.data = reinterpret_cast<void *>(data);
+  tensor.data = static_cast<char *>(block) + data;
   tensor.device = {kDLCPU, 0};
   tensor.ndim = ndim;
   tensor.dtype = dtype;
