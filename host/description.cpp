@@ -346,12 +346,16 @@ void read_devices(const Reader &reader, Description &description) {
 }  // namespace
 
 Description read_description(std::string_view text, const DescriptionContext &context) {
-  const Json json = parse_json(text, "the description", TESSERACT_ERROR_COMPONENT);
+  Json json = parse_json(text, "the description", TESSERACT_ERROR_COMPONENT);
+  if (context.listing && json.is_object()) {
+    // A listing may be what the host wrote, which says more.
+    json.erase("endpoints");
+    json.erase("source");
+  }
   const Reader reader(json, "the description");
-  // A listing may be what the host wrote, which says more.
   reader.check_keys({"name", "version", "description", "threads", "reentrant", "floating_point",
                      "overlap", "devices", "checks", "inputs", "outputs"},
-                    context.newer || context.listing);
+                    context.newer);
   Description description;
   description.name = reader.text("name", file_name(context.source));
   if (description.name.empty()) description.name = file_name(context.source);

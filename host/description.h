@@ -67,7 +67,7 @@ struct DescriptionContext {
   std::string_view source;  // names the component where the description does not
   bool newer = false;       // the component knows a newer ABI: unknown keys are ignored
   bool patterns = false;    // the component has prepare: containers may be described
-  bool listing = false;     // read from a file: unknown keys of the whole are ignored
+  bool listing = false;     // read from a file, which the host may have written
 };
 
 // Throws Failure (component failed) saying what is wrong with it.
