@@ -30,7 +30,7 @@ def test_wheel_holds_everything_inside_the_package(wheel: Path) -> None:
         "lib/cmake/tesseract-host/tesseract-host-config.cmake",
         "lib/cmake/tesseract-host/tesseract-host-config-version.cmake",
         "lib/tesseract_host/tesseract_loader_python.so",
-        f"lib/tesseract_host/tesseract_loader_{tag}.so",
+        f"lib/tesseract_host/tesseract_python_{tag}.so",
         "include/tesseract_host/host.h",
         "include/tesseract_host/plugin.h",
         "include/dlpack/dlpack.h",
