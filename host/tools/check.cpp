@@ -242,7 +242,9 @@ class Check {
   Differences differences(Array &array, const Vector &x, const Vector &v) {
     Differences found;
     const Vector here = outputs_at(array, x);
-    for (double step = double_precision_ ? 1e-7 : 1e-4; step < 0.05; step *= 10) {
+    double step = double_precision_ ? 1e-8 : 1e-5;
+    for (int decade = double_precision_ ? 6 : 3; decade > 0; decade--) {
+      step *= 10;
       const std::optional<Vector> above = outputs_beside(array, x, v, step, found.refused);
       const std::optional<Vector> below = outputs_beside(array, x, v, -step, found.refused);
       if (!above && !below) continue;
