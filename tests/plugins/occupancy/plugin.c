@@ -56,8 +56,8 @@ static int32_t apply(void *instance, void *plan, tesseract_frame *frame) {
   const int64_t together = *(const int64_t *)frame->inputs[0]->data;
   int32_t status = TESSERACT_OK;
   (void)plan;
+  enter(instance); /* first, so that who is counted in the process is counted here too */
   enter(&process);
-  enter(instance);
   for (int turn = 0; turn < 20; turn++) sched_yield(); /* a chance for others to come in */
   while (most_of(&process) < together && status == TESSERACT_OK) {
     if (frame->host->cancelled(frame)) status = TESSERACT_ERROR_CANCELLED;
@@ -65,8 +65,8 @@ static int32_t apply(void *instance, void *plan, tesseract_frame *frame) {
   }
   if (frame->outputs[0]) *(int64_t *)frame->outputs[0]->data = most_of(&process);
   if (frame->outputs[1]) *(int64_t *)frame->outputs[1]->data = most_of(instance);
-  leave(instance);
   leave(&process);
+  leave(instance);
   return status;
 }
 
