@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <map>
 #include <set>
 
 #include "array_json.h"
@@ -140,14 +141,25 @@ class TableReader {
                " is too large");
     if (is_pattern(pattern) && !context_.patterns)
       refuse("leaf " + quote(path) + ": containers need a component with prepare");
-    check_place(path, format_path(pattern));
+    check_place(path, pattern);
     return pattern;
   }
 
+  // A field and a key of one name are one member of a JSON object.
+  static std::string place_in_data(Path pattern) {
+    for (Segment &segment : pattern)
+      if (segment.kind == Segment::Kind::name) segment.kind = Segment::Kind::key;
+    return format_path(pattern);
+  }
+
   // A leaf stands once, and not inside another.
-  void check_place(const std::string &path, const std::string &canonical) {
+  void check_place(const std::string &path, const Path &pattern) {
+    const std::string canonical = format_path(pattern);
     if (!seen_.insert(canonical).second)
       refuse("leaf " + quote(path) + " stands twice in " + side());
+    if (const auto [other, first] = places_.emplace(place_in_data(pattern), path); !first)
+      refuse("leaf " + quote(path) + " is at the place of the leaf " + quote(other->second) +
+             " in a document");
     for (size_t dot = canonical.find('.'); dot != std::string::npos;
          dot = canonical.find('.', dot + 1))
       if (seen_.contains(canonical.substr(0, dot)))
@@ -241,7 +253,7 @@ class TableReader {
     if (!value) reader.wrong("dtype", "given (or \"type\" for a leaf that is no array)");
     if (value->is_null()) return std::nullopt;
     const auto dtype = value->is_string() ? dtype_named(value->get<std::string>()) : std::nullopt;
-    if (!dtype) reader.wrong("dtype", "a name such as \"float64\", or null");
+    if (!dtype) reader.wrong("dtype", "one of " + dtype_names() + ", or null");
     return dtype;
   }
 
@@ -324,6 +336,7 @@ class TableReader {
   LeafTable &table_;
   bool inputs_;
   std::set<std::string> seen_;
+  std::map<std::string, std::string> places_;  // path by place_in_data()
 };
 
 std::string file_name(std::string_view source) {

@@ -4,6 +4,7 @@
 
 #include "array_json.h"
 #include "error.h"
+#include "json_place.h"
 #include "text.h"
 
 namespace host {
@@ -19,38 +20,6 @@ namespace {
 
 // Stands where a value was taken out; no text of a caller parses to it.
 const Json taken = Json::binary({});
-
-const Json *find(const Json &root, const Path &path) {
-  const Json *at = &root;
-  for (const Segment &segment : path) {
-    if (segment.kind == Segment::Kind::index) {
-      if (!at->is_array() || segment.index >= at->size()) return nullptr;
-      at = &(*at)[segment.index];
-    } else {
-      if (!at->is_object()) return nullptr;
-      const auto member = at->find(segment.text);
-      if (member == at->end()) return nullptr;
-      at = &*member;
-    }
-  }
-  return at;
-}
-
-// Puts `value` at `path` into a document of objects and lists that is being built.
-void put(Json &root, const Path &path, Json value) {
-  Json *at = &root;
-  for (const Segment &segment : path) {
-    if (segment.kind == Segment::Kind::index) {
-      if (!at->is_array()) *at = Json::array();
-      while (at->size() <= segment.index) at->push_back(nullptr);
-      at = &(*at)[segment.index];
-    } else {
-      if (!at->is_object()) *at = Json::object();
-      at = &(*at)[segment.text];
-    }
-  }
-  *at = std::move(value);
-}
 
 // The path of something that no leaf took, or nothing.  Of outputs, a null or an empty list says
 // that a container, or something optional, has no leaves.
@@ -103,6 +72,7 @@ class DocumentReader {
     Path leftover;
     if (find_leftover(root_, leftover, false))
       fail(format_path(leftover), " is unknown; the inputs are " + list_paths(table_));
+    if (!missing_.empty()) fail(missing_, why_missing_);
     document_.text = dump_json(rest_);
     return std::move(document_);
   }
@@ -126,7 +96,14 @@ class DocumentReader {
     if (leaf.default_value)
       document_.arrays.emplace(index, copy(*leaf.default_value));
     else if (leaf.required)
-      fail(leaf.path, " is required: give it as a tensor or in the JSON");
+      miss(leaf.path, " is required: give it as a tensor or in the JSON");
+  }
+
+  // Told only if nothing unknown is given: that may be the leaf under a wrong name.
+  void miss(const std::string &path, const char *why) {
+    if (!missing_.empty()) return;
+    missing_ = path;
+    why_missing_ = why;
   }
 
   static OwnedTensor decode(const Json &value, const ArrayLeaf &leaf) {
@@ -146,12 +123,12 @@ class DocumentReader {
     Json *value = const_cast<Json *>(find(root_, leaf.pattern));
     if (value) {
       if (const std::string why = value_misfit(leaf, *value); !why.empty()) fail(leaf.path, why);
-      put(rest_, leaf.pattern, std::move(*value));
+      place(rest_, leaf.pattern) = std::move(*value);
       *value = taken;
     } else if (leaf.default_value) {
-      put(rest_, leaf.pattern, *leaf.default_value);
+      place(rest_, leaf.pattern) = *leaf.default_value;
     } else if (leaf.required) {
-      fail(leaf.path, " is required: give it in the JSON");
+      miss(leaf.path, " is required: give it in the JSON");
     }
   }
 
@@ -160,6 +137,7 @@ class DocumentReader {
   const LeafTable &table_;
   const std::set<uint32_t> &tensors_;
   Document document_;
+  std::string missing_, why_missing_;  // the first required leaf that is not given
 };
 
 }  // namespace

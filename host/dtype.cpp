@@ -55,6 +55,15 @@ std::optional<DLDataType> dtype_named(std::string_view name) {
   return std::nullopt;
 }
 
+const std::string &dtype_names() {
+  static const std::string &list = *new std::string([] {
+    std::string text;
+    for (const Named &named : names) text += (text.empty() ? "" : ", ") + std::string(named.name);
+    return text;
+  }());
+  return list;
+}
+
 std::string dtype_name(const DLDataType &dtype) {
   for (const Named &named : names)
     if (same_dtype(dtype, named.dtype)) return named.name;

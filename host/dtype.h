@@ -15,6 +15,9 @@ inline bool same_dtype(const DLDataType &a, const DLDataType &b) {
 
 std::optional<DLDataType> dtype_named(std::string_view name);
 
+// All names, for messages: "bool, int8, ...".
+const std::string &dtype_names();
+
 // "float64"; for what has no name here something readable, "dtype(code 7, 4 bits, 2 lanes)".
 std::string dtype_name(const DLDataType &dtype);
 

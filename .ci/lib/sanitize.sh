@@ -1,24 +1,41 @@
 # The native and loader tests under sanitizers.
 
-# sanitizer_tests FOLDER: its C++ tests.  GCC 12's thread sanitizer needs addresses that aren't
-# randomised too widely.
+# sanitizer_tests FOLDER TEST...: these C++ tests, or all.  GCC 12's thread sanitizer needs addresses
+# that aren't randomised too widely.
 sanitizer_tests() {
-  local fixed=()
+  local fixed=() folder=$1
+  shift
   if setarch "$(uname -m)" -R true 2>/dev/null; then fixed=(setarch "$(uname -m)" -R); fi
-  "${fixed[@]}" meson test -C "$1" --no-rebuild --print-errorlogs --timeout-multiplier 4
+  "${fixed[@]}" meson test -C "$folder" --no-rebuild --print-errorlogs --timeout-multiplier 4 "$@"
 }
 
-# sanitized SANITIZERS OPTION...
-sanitized() {
-  local sanitizers=$1 folder=build-${1%%,*}
-  shift
-  compile "$folder" -Db_sanitize="$sanitizers" -Db_lundef=false -Dbuildtype=debugoptimized \
-    -Dbench=false -Dtool=false "$@"
-  counted "$sanitizers sanitizer" "$folder/meson-logs/testlog.junit.xml" sanitizer_tests "$folder"
+sanitized_options=(
+  -Db_lundef=false -Dbuildtype=debugoptimized -Doptimization=1 -Dbench=false -Dtool=false
+)
+
+sanitize_address() {
+  compile build-address -Db_sanitize=address,undefined "${sanitized_options[@]}" \
+    -Dpythons="$root/.venv/bin/python"
+  counted "address and undefined behaviour sanitizers" build-address/meson-logs/testlog.junit.xml \
+    sanitizer_tests build-address
 }
 
 # CPython is not built for the thread sanitizer, which would see half of what its threads do.
+sanitized_threads=(-Db_sanitize=thread "${sanitized_options[@]}" -Dloaders=native)
+
+# The programs that start threads.
+threaded=(cancel extensions loaders results shutdown threads)
+
 sanitize() {
-  sanitized address,undefined -Dpythons="$root/.venv/bin/python"
-  sanitized thread -Dloaders=native
+  sanitize_address
+  compile build-thread "${sanitized_threads[@]}" -- test-plugins "${threaded[@]/#/native-}"
+  counted "thread sanitizer, programs with threads" build-thread/meson-logs/testlog.junit.xml \
+    sanitizer_tests build-thread "${threaded[@]}"
+}
+
+# With every native program under the thread sanitizer, for which the quick run has no time.
+sanitize_all() {
+  sanitize_address
+  compile build-thread "${sanitized_threads[@]}"
+  counted "thread sanitizer" build-thread/meson-logs/testlog.junit.xml sanitizer_tests build-thread
 }

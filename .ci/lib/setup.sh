@@ -1,8 +1,8 @@
 # Set-up: system packages, the virtual environment .venv, and the build in build/.
 
 packages=(
-  g++ gfortran make cmake ninja-build pkg-config binutils git ca-certificates
-  libgtest-dev libgmock-dev nlohmann-json3-dev libcli11-dev libffi-dev libpng-dev zlib1g-dev
+  g++ gfortran make cmake ninja-build ccache pkg-config binutils git ca-certificates
+  libgtest-dev libgmock-dev nlohmann-json3-dev libcli11-dev libpng-dev zlib1g-dev
   clang clang-tidy
   python3 python3-venv python3-dev
 )
@@ -91,21 +91,28 @@ setup_venv() {
     printf '%s' "$wanted" >"$stamp"
   fi
   export VIRTUAL_ENV=$root/.venv PATH=$root/.venv/bin:$PATH
+  # Build folders lie beside each other, so that what one compiled serves the next, the wheel's too.
+  export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
   unset PYTHONHOME PYTHONPATH TESSERACT_HOST_LOADER_PATH TESSERACT_HOST_PYTHON CONDA_PREFIX
 }
 
-# compile FOLDER ARGUMENT...: configures a build folder where that is due, and compiles it; the
-# arguments are those of meson setup.
+# compile FOLDER ARGUMENT... [-- TARGET...]: configures a build folder where that is due, and compiles
+# it, or these targets; the arguments are those of meson setup.
 compile() {
-  local folder=$1
+  local folder=$1 arguments=()
   shift
+  while [[ $# -gt 0 && $1 != -- ]]; do
+    arguments+=("$1")
+    shift
+  done
+  [[ $# -eq 0 ]] || shift
   # A configuration made in another place, or with other options, is no use here.
-  if [[ ! -f $folder/build.ninja || $(cat "$folder/.options" 2>/dev/null) != "$root $*" ]]; then
+  if [[ ! -f $folder/build.ninja || $(cat "$folder/.options" 2>/dev/null) != "$root ${arguments[*]}" ]]; then
     rm -rf "${folder:?}/meson-private" "$folder/meson-info" "$folder/build.ninja"
-    quietly "meson setup $folder" meson setup "$folder" "$@"
-    printf '%s' "$root $*" >"$folder/.options"
+    quietly "meson setup $folder" meson setup "$folder" "${arguments[@]}"
+    printf '%s' "$root ${arguments[*]}" >"$folder/.options"
   fi
-  quietly "compile $folder" meson compile -C "$folder"
+  quietly "compile $folder" meson compile -C "$folder" "$@"
 }
 
 # Installs into build/prefix, which the examples are built against.

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "../dtype.h"
+#include "../json_place.h"
 
 namespace tool {
 namespace {
@@ -77,22 +78,6 @@ class Extraction {
   Path concrete_;
 };
 
-// The place of a path in a document, made where it is missing.
-Json &place(Json &document, const Path &path) {
-  Json *at = &document;
-  for (const Segment &segment : path) {
-    if (segment.kind == Segment::Kind::index) {
-      if (!at->is_array()) *at = Json::array();
-      while (at->size() <= segment.index) at->push_back(nullptr);
-      at = &(*at)[segment.index];
-    } else {
-      if (!at->is_object()) *at = Json::object();
-      at = &(*at)[segment.text];
-    }
-  }
-  return *at;
-}
-
 Json encoded(const DLTensor &tensor) {
   Json shape = Json::array();
   for (int32_t axis = 0; axis < tensor.ndim; axis++) shape.push_back(tensor.shape[axis]);
@@ -147,7 +132,7 @@ Json description_of(const tesseract::Component &component) {
 Json result_document(const tesseract::Result &result) {
   Json document = host::parse_json_object(result.json(), "the result", TESSERACT_ERROR_INTERNAL);
   for (int64_t i = 0; i < result.size(); i++)
-    place(document, host::parse_path(result.path(i))) = encoded(result.tensor(i));
+    host::place(document, host::parse_path(result.path(i))) = encoded(result.tensor(i));
   return document;
 }
 

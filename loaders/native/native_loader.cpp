@@ -174,18 +174,19 @@ int32_t read_plugin(void *handle, const std::string &file, const tesseract_plugi
     return fail(frame, TESSERACT_ERROR_COMPONENT,
                 file + ": " + entry_name + " returned the status " + std::to_string(status));
   const tesseract_plugin_table *const table = *plugin;
+  const char *const hint = "; set its .size and .abi first";
   if (!table)
     return fail(frame, TESSERACT_ERROR_COMPONENT,
                 file + ": " + entry_name + " handed out no table");
   if (table->size < offsetof(tesseract_plugin_table, create))
-    return fail(frame, TESSERACT_ERROR_VERSION, file + ": its table is too short");
+    return fail(frame, TESSERACT_ERROR_VERSION, file + ": its table is too short" + hint);
   const tesseract_range &host = frame->host->abi, &own = table->abi;
   if (own.min > own.max || own.min > host.max || own.max < host.min)
     return fail(frame, TESSERACT_ERROR_VERSION,
                 file + " runs at the ABI versions " + range_text(own) + ", this host at " +
-                    range_text(host));
+                    range_text(host) + (own.max == 0 ? hint : ""));
   if (!TESSERACT_HAS(tesseract_plugin_table, table, extension))
-    return fail(frame, TESSERACT_ERROR_VERSION, file + ": its table is too short");
+    return fail(frame, TESSERACT_ERROR_VERSION, file + ": its table is too short" + hint);
   return TESSERACT_OK;
 }
 

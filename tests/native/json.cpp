@@ -115,6 +115,12 @@ TEST_F(Values, UnknownKeys) {
   expect_refused(R"({"solver": {"stps": 1}})", {"solver.stps"});
 }
 
+TEST(Json, AMisspeltKeyIsToldBeforeWhatIsMissing) {
+  Leaves inputs;
+  EXPECT_TRUE(fails(evaluate(component("square"), inputs.json(R"({"X": [1.0]})")),
+                    TESSERACT_ERROR_SCHEMA, {"X", "unknown", "\"x\""}));
+}
+
 TEST_F(Values, BrokenText) {
   const std::string nul = std::string("{\"anything\": \"a\0b\"}", 19);
   for (const std::string &text : {std::string("{"),
