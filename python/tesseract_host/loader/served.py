@@ -58,11 +58,6 @@ class ServedModules:
         self._modules: dict[str, ModuleType] = {}
         self.out_of_domain: list[type[BaseException]] = []
 
-    @property
-    def uses_runs(self) -> bool:
-        """True once the module has asked for the functions that record things."""
-        return f"{CORE}.runtime.experimental" in self._modules
-
     def serves(self, name: str) -> bool:
         """True for a module that comes from us."""
         top, _, rest = name.partition(".")
@@ -112,6 +107,7 @@ class ServedModules:
         if submodule == "experimental":
             from tesseract_host.runtime import experimental
 
+            self._runs.asked_for()
             names = experimental.names(self._settings, self._runs)
             return {**names, "__all__": list(names)}.__getitem__
         return _module_names(f"{HOST}.runtime.{submodule}")
