@@ -11,18 +11,24 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, StrictStr, ValidationError, create_model
 from pydantic_core import PydanticCustomError
 
 from tesseract_host.runtime import _binref, _dtypes, config
 from tesseract_host.runtime._check import ArrayCheck, Shape, to_numpy
 
 
+def _json_values(value: Any) -> Any:
+    if value is None or isinstance(value, list | str | bool | int | float | complex | np.generic):
+        return value
+    raise ValueError(f"a {type(value).__name__} holds no JSON values")
+
+
 class JsonArrayData(BaseModel):
     """Values as nested or flat lists, a bare value for rank 0."""
 
     model_config = ConfigDict(extra="forbid")
-    buffer: Any
+    buffer: Annotated[Any, AfterValidator(_json_values)]
     encoding: Literal["json"]
 
 
@@ -30,7 +36,7 @@ class Base64ArrayData(BaseModel):
     """The bytes of the array in C order, native byte order, as base64 text."""
 
     model_config = ConfigDict(extra="forbid")
-    buffer: str
+    buffer: StrictStr
     encoding: Literal["base64"]
     compression: Literal["lz4"] | None = None
 
@@ -39,7 +45,7 @@ class BinrefArrayData(BaseModel):
     """`path[:offset[:compressed size]]` of a file that holds the bytes."""
 
     model_config = ConfigDict(extra="forbid")
-    buffer: str
+    buffer: Annotated[StrictStr, Field(min_length=1)]
     encoding: Literal["binref"]
     compression: Literal["lz4"] | None = None
 
@@ -103,17 +109,10 @@ def decode_or_none(
 
 
 def decode_json(check: ArrayCheck, value: Any, context: dict[str, Any]) -> Any:
-    """The array of an encoded array in JSON input, checked; anything else is an error."""
-    try:
-        encoded = _decoder(check.shape, check.dtype).model_validate(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise PydanticCustomError(
-            first["type"],
-            "Encoded array, {where}: {reason}",
-            {"where": where or "value", "reason": first["msg"]},
-        ) from None
+    """The array of an encoded array in JSON input, checked; anything else is an error, which tells
+    the place in the encoded array too.
+    """
+    encoded = _decoder(check.shape, check.dtype).model_validate(value)
     return check.accept(decode(encoded, context), context)
 
 
@@ -175,7 +174,7 @@ def _number(value: Any, dtype: str) -> Any:
     if value is None:
         return math.nan
     if isinstance(value, str):
-        return complex(value.replace(" ", "")) if dtype.startswith("complex") else float(value)
+        return complex(value) if dtype.startswith("complex") else float(value)
     if isinstance(value, bool | int | float | complex | np.generic):
         return value
     raise ValueError(f"{type(value).__name__} is no number")
@@ -244,7 +243,10 @@ def _decompress(raw: bytes, compression: str | None) -> bytes:
         return raw
     import lz4.frame
 
-    content: bytes = lz4.frame.decompress(raw)
+    try:
+        content: bytes = lz4.frame.decompress(raw)
+    except RuntimeError as error:
+        raise ValueError(f"not lz4: {error}") from error
     return content
 
 
