@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, StrictStr, ValidationError, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    StrictStr,
+    ValidationError,
+    create_model,
+)
 from pydantic_core import PydanticCustomError
 
 from tesseract_host.runtime import _binref, _dtypes, config

@@ -32,7 +32,7 @@ def open_ours(path: Path | str, **options: Any) -> support.Opened:
 
     client = getattr(tesseract_host, "Tesseract", None)
     if client is None:
-        return support.Ours().open(path, **options)
+        return support.Ours().open(path, **{"output_format": "json+base64", **options})
     return Client(client.from_tesseract_api(path, **options))
 
 
@@ -49,7 +49,8 @@ def outcome(opened: support.Opened, endpoint: str, payload: Any) -> tuple[Any, .
     if endpoint in ("apply", "abstract_eval"):
         payload = {"inputs": payload}
     try:
-        return "returned", opened.call(endpoint, copied(payload))
+        result = opened.call(endpoint, copied(payload))
+        return "returned", in_order(result) if endpoint in DERIVATIVES else result
     except ValidationError as error:
         return "invalid", error.title, details(error)
     except RuntimeError as error:
@@ -66,11 +67,11 @@ def failed(error: RuntimeError, endpoint: str) -> tuple[Any, ...]:
     last = text[text.rfind("\nError running Tesseract API") :]
     reason = error.__context__
     assert error.__cause__ is None
-    by_host = any(name in _raised_in(reason) for name in ("tesseract_core", "tesseract_host"))
-    if by_host or (isinstance(reason, ValidationError) and endpoint in DERIVATIVES):
-        return "refused", last.split(":")[0]
-    if isinstance(reason, ValidationError):
+    if isinstance(reason, ValidationError) and endpoint not in DERIVATIVES:
         return "failed", "ValidationError", details(reason)
+    by_host = any(name in _raised_in(reason) for name in ("tesseract_core", "tesseract_host"))
+    if by_host or isinstance(reason, ValidationError):
+        return "refused", last.split(":")[0]
     if "Pydantic" in type(reason).__name__:  # the text names our functions
         return "failed", type(reason).__name__
     return "failed", type(reason).__name__, last
@@ -99,6 +100,13 @@ def details(error: ValidationError) -> list[tuple[str, tuple[Any, ...]]]:
 
 def _is_label(part: Any) -> bool:
     return isinstance(part, str) and any(char in part for char in "[(") and not part.startswith("[")
+
+
+def in_order(result: Any) -> Any:
+    """A derivative, whose keys have the order of a set in many modules."""
+    if isinstance(result, dict):
+        return {key: in_order(result[key]) for key in sorted(result)}
+    return result
 
 
 def copied(value: Any) -> Any:

@@ -1,7 +1,5 @@
 """Aliases, generics, discriminated unions, forward references, other containers (contract 4)."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import (
@@ -52,12 +50,12 @@ class Base(BaseModel):
     inherited: Float64 = 1.0
 
 
-class Child(Base):
-    own: Later = None
-
-
 class Later(BaseModel):
     v: Float64
+
+
+class Child(Base):
+    own: "Later | None" = None
 
 
 @dataclasses.dataclass
