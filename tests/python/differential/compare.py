@@ -58,6 +58,8 @@ def outcome(opened: support.Opened, endpoint: str, payload: Any) -> tuple[Any, .
             return "not offered", endpoint == "abstract_eval" or type(error).__name__
         return failed(error, endpoint)
     except BaseException as error:
+        if "Pydantic" in type(error).__name__:  # a result that can't be dumped, in tesseract-core
+            return "failed", type(error).__name__
         return "raised", type(error).__name__
 
 
