@@ -156,12 +156,30 @@ def _from_values(buffer: Any, shape: tuple[int, ...], dtype: str) -> np.ndarray[
         raise ValueError(f"{len(flat)} values for an array of shape {shape}")
     if not flat:
         return np.empty(shape, dtype)
-    values = np.asarray([_number(v, dtype) for v in flat])
+    numbers = [_number(v, dtype) for v in flat]
+    values = np.asarray(numbers)
+    if values.dtype.kind == "f" and np.dtype(dtype).kind in "iu":
+        values = _exact(numbers, values)
     if values.dtype.kind not in "biufc":
         raise ValueError("integers beyond 64 bits")
     if values.dtype.kind == "c" and np.dtype(dtype).kind != "c":
         raise ValueError(f"complex values for dtype {dtype}")
     return _dtypes.convert(values, dtype).reshape(shape)
+
+
+def _exact(numbers: list[Any], values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Whole numbers without loss of digits; NumPy reads large ones beside others as floats."""
+    try:
+        whole = [int(number) for number in numbers]
+    except (ValueError, OverflowError, TypeError):  # NaN, infinity
+        return values
+    if whole != numbers:
+        return values
+    if min(whole) >= 0 and max(whole) < 2**64:
+        return np.array(whole, np.uint64)
+    if min(whole) >= -(2**63) and max(whole) < 2**63:
+        return np.array(whole, np.int64)
+    return values
 
 
 def _flatten(value: Any, into: list[Any]) -> None:

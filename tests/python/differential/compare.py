@@ -72,7 +72,7 @@ def failed(error: RuntimeError, endpoint: str) -> tuple[Any, ...]:
     if isinstance(reason, ValidationError) and endpoint not in DERIVATIVES:
         return "failed", "ValidationError", details(reason)
     by_host = any(name in _raised_in(reason) for name in ("tesseract_core", "tesseract_host"))
-    if by_host or isinstance(reason, ValidationError):
+    if (by_host and "argument" not in str(reason)) or isinstance(reason, ValidationError):
         return "refused", last.split(":")[0]
     if "Pydantic" in type(reason).__name__:  # the text names our functions
         return "failed", type(reason).__name__

@@ -79,6 +79,7 @@ class InputSchema(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def around(cls, data, handler):
+        EVENTS.clear()  # validators may run twice where a call fails
         note("model wrap", data)
         result = handler(data)
         note("model wrapped", result)
