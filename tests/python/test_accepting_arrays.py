@@ -327,3 +327,28 @@ def test_encoded_integers_never_wrap(component: Any) -> None:
     with pytest.raises(ValueError) as caught:
         component(source).call("apply", {"inputs": {"x": encoded([1], "int64", [2**63])}})
     assert support.error_types(caught.value) == [(RANGE, ("inputs", "x"))]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "buffer"),
+    [
+        ("uint64", [2**64 - 1, 100]),
+        ("uint64", [2**63 + 1, 0, 1.0]),
+        ("int64", [2**60 + 1, 1.0, -3]),
+        ("int64", [-(2**63), 2**63 - 1, True]),
+    ],
+)
+def test_encoded_integers_keep_their_digits(component: Any, dtype: str, buffer: Any) -> None:
+    source = support.schema_source(f"x: Array[(None,), {dtype!r}]", body="return {'y': [inputs.x]}")
+    value = encoded([len(buffer)], dtype, buffer)
+    (got,) = component(source).call("apply", {"inputs": {"x": value}})["y"]
+    assert got.dtype == dtype
+    assert got.tolist() == buffer
+
+
+def test_encoded_integers_are_cast_by_their_value(component: Any) -> None:
+    source = support.schema_source("x: Array[(None,), 'int64']", body="return {}")
+    value = encoded([2], "uint64", [2**64 - 1, 100])  # tesseract-core reads it as [0, 100]
+    with pytest.raises(ValueError) as caught:
+        component(source).call("apply", {"inputs": {"x": value}})
+    assert support.error_types(caught.value)[0][0] == RANGE

@@ -5,8 +5,19 @@ This is what the compiled loader uses, and what works without it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
+
+try:
+    import numpy  # noqa: F401
+    import pydantic  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        f"components in Python need NumPy and pydantic, and {sys.executable} can't import "
+        f"{error.name or 'them'} ({error}); install numpy and pydantic there",
+        name=error.name,
+    ) from error
 
 from tesseract_host.loader.component import Component
 from tesseract_host.loader.failures import EndpointError, OpenError, RequestError, classify

@@ -23,23 +23,25 @@ FUNCTIONS = {
 }
 
 
-def call(component: Component, endpoint: str, payload: dict[str, Any]) -> Any:
+def call(
+    component: Component, endpoint: str, payload: dict[str, Any], run_id: str | None = None
+) -> Any:
     """The result of an endpoint as plain dicts, lists, arrays and NumPy scalars.
 
     `payload` has the arguments by the names that the module's function takes: "inputs", and for
     derivatives the lists of paths and the vector.  Raises NotImplementedError if the module lacks
     the endpoint, pydantic's ValidationError for a bad payload, and EndpointError for everything
-    that the module does wrong.
+    that the module does wrong.  `run_id` names the folder of the run.
     """
     with warning_log.to_log(component.output.log):
-        return _call(component, endpoint, payload)
+        return _call(component, endpoint, payload, run_id)
 
 
-def _call(component: Component, endpoint: str, payload: dict[str, Any]) -> Any:
+def _call(component: Component, endpoint: str, payload: dict[str, Any], run_id: str | None) -> Any:
     function = component.function(endpoint)
     context = {"base_dir": component.settings.get_config().input_path}
     request = _validated(component, endpoint, payload, context)
-    with _running(component), _failures(component, endpoint):
+    with _running(component, run_id), _failures(component, endpoint):
         if endpoint in ("apply", "abstract_eval"):
             return _outputs(component, endpoint, function(request.inputs), context)
         arguments = {name: getattr(request, name) for name in type(request).model_fields}
@@ -75,11 +77,10 @@ def _outputs(component: Component, endpoint: str, returned: Any, context: dict[s
 
 
 @contextlib.contextmanager
-def _running(component: Component) -> Iterator[None]:
-    isolation = component.isolation
-    runs = isolation.runs.call() if isolation.served.uses_runs else contextlib.nullcontext()
+def _running(component: Component, run_id: str | None) -> Iterator[None]:
+    needs_run = run_id is not None or component.isolation.runs.needed
     try:
-        with runs:
+        with component.run(run_id) if needs_run else contextlib.nullcontext():
             yield
     finally:
         component.output.finish()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from pydantic import BaseModel, PydanticUserError, RootModel, create_model
 
-from tesseract_host.loader import calls, description, generated, warning_log
+from tesseract_host.loader import calls, capture, description, generated, warning_log
 from tesseract_host.loader.calls import FUNCTIONS
 from tesseract_host.loader.derivatives import DerivativeTypes
 from tesseract_host.loader.failures import INVALID_ARGUMENT, OpenError, RequestError
@@ -53,6 +54,9 @@ class Component:
         self.settings.get_config()  # a bad value is an error before the module runs
         self.output = Output(log)
         self.isolation = Isolation(file.parent, self.settings, self.output)
+        self._stream_logs = options.get("stream_logs", False)
+        self._captures = _make_output_path(self.settings) or self._stream_logs is not False
+        self.isolation.runs.needed = self._captures
         self.module = self._load(file, bool(options.get("export_pythonpath")))
         try:
             self.schemas = Schemas(self.module)
@@ -61,6 +65,7 @@ class Component:
             if isinstance(error, PydanticUserError) and not isinstance(error, RuntimeError):
                 raise OpenError(str(error)) from error  # a TypeError in older releases
             raise
+        self.isolation.runs.loaded()
         self.endpoints = frozenset(
             name for name, function in FUNCTIONS.items() if hasattr(self.module, function)
         )
@@ -96,9 +101,25 @@ class Component:
             raise NotImplementedError(f"{self.name} has no {name}")
         return function
 
-    def call(self, endpoint: str, payload: dict[str, Any]) -> Any:
+    def call(self, endpoint: str, payload: dict[str, Any], run_id: str | None = None) -> Any:
         """Calls an endpoint on Python values, untouched; see `calls.call`."""
-        return calls.call(self, endpoint, payload)
+        return calls.call(self, endpoint, payload, run_id)
+
+    @contextlib.contextmanager
+    def run(self, run_id: str | None = None) -> Iterator[None]:
+        """What is around a call of the module's function: its run, and the capture of its output.
+
+        To be entered only if `run_id` is given or `isolation.runs.needed` is true, which costs
+        other calls nothing.  Raises ValueError for a bad `stream_logs`, OSError if the run's folder
+        can't be made.
+        """
+        sink = capture.checked_sink(self._stream_logs)
+        with self.isolation.runs.call(run_id) as run:
+            if not self._captures and run_id is None:
+                yield
+                return
+            with capture.captured(run.folder, sink) as log_file, self.output.into(log_file):
+                yield
 
     def prepare(
         self,
@@ -199,6 +220,15 @@ def _given_settings(file: Path, options: dict[str, Any]) -> dict[str, Any]:
             value = options[name]
             given[name] = os.fspath(value) if isinstance(value, os.PathLike) else value
     return given
+
+
+def _make_output_path(settings: config.Settings) -> bool:
+    """Makes the folder if one was given; false if not."""
+    folder = settings.get_config().output_path
+    if folder == ".":
+        return False
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return True
 
 
 def _export_pythonpath(folder: Path) -> None:

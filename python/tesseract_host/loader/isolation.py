@@ -62,6 +62,7 @@ class Isolation:
         self.builtins = dict(vars(builtins))
         self.builtins["__import__"] = self.import_
         self.builtins["print"] = proxies.print_to(output)
+        self.builtins[config.SETTINGS] = settings
         _open[self.package] = self
 
     # ---- Loading -------------------------------------------------------------------------------

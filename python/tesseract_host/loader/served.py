@@ -58,11 +58,6 @@ class ServedModules:
         self._modules: dict[str, ModuleType] = {}
         self.out_of_domain: list[type[BaseException]] = []
 
-    @property
-    def uses_runs(self) -> bool:
-        """True once the module has asked for the functions that record things."""
-        return f"{CORE}.runtime.experimental" in self._modules
-
     def serves(self, name: str) -> bool:
         """True for a module that comes from us."""
         top, _, rest = name.partition(".")
@@ -98,7 +93,7 @@ class ServedModules:
     def _table(self, name: str) -> Callable[[str], Any]:
         """What gives the names of `<top>`, `<top>.runtime` or `<top>.runtime.<submodule>`."""
         if not name:
-            return {"runtime": self._runtime()}.__getitem__
+            return self._top_name
         if name == "runtime":
             return self._runtime_name
         submodule = name.partition(".")[2]
@@ -112,9 +107,19 @@ class ServedModules:
         if submodule == "experimental":
             from tesseract_host.runtime import experimental
 
+            self._runs.asked_for()
             names = experimental.names(self._settings, self._runs)
             return {**names, "__all__": list(names)}.__getitem__
         return _module_names(f"{HOST}.runtime.{submodule}")
+
+    def _top_name(self, name: str) -> Any:
+        if name == "runtime":
+            return self._runtime()
+        if name == "Tesseract":
+            client = getattr(importlib.import_module(HOST), name, None)
+            if client is not None:
+                return client
+        raise LookupError(name)
 
     def _runtime(self) -> ModuleType:
         return self._served(f"{CORE}.runtime")

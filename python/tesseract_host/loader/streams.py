@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tesseract_host.loader.capture import Capture
+
 LEVEL_OUTPUT = 5  # TESSERACT_LOG_OUTPUT
 
 Log = Callable[[int, str], None]
@@ -17,12 +19,15 @@ Log = Callable[[int, str], None]
 class Output:
     """The two streams of one component.
 
-    While the module is being imported, and without a log, text goes to the process's streams.
-    Lines are gathered per thread, so that threads don't mix in one line.
+    While the module is being imported, and without a log, text goes to the process's streams; in a
+    captured call also, and first, to the log file of the run.  Lines are gathered per thread, so
+    that threads don't mix in one line; `unfinished` holds the threads that have begun one.
     """
 
     def __init__(self, log: Log | None) -> None:
         self.log = log
+        self.unfinished: set[int] = set()
+        self._capture: Capture | None = None
         self._local = threading.local()
         self.stdout = Stream(self, "stdout")
         self.stderr = Stream(self, "stderr")
@@ -37,22 +42,45 @@ class Output:
         finally:
             self._local.direct = before
 
+    @contextlib.contextmanager
+    def into(self, capture: Capture) -> Iterator[None]:
+        """What the module writes meanwhile, on any thread, goes to this log file too."""
+        before, self._capture = self._capture, capture
+        try:
+            yield
+        finally:
+            self._capture = before
+
     @property
     def is_direct(self) -> bool:
-        return self.log is None or getattr(self._local, "direct", False)
+        if getattr(self._local, "direct", False):
+            return True
+        return self.log is None and self._capture is None
 
     def write(self, text: str) -> None:
         """Sends complete lines to the log and keeps the rest."""
-        *lines, rest = (getattr(self._local, "rest", "") + text).split("\n")
-        self._local.rest = rest
-        for line in lines:
-            self._send(line)
+        capture = self._capture
+        if capture is not None:
+            capture.write(text)
+        if self.log is None:
+            return
+        begun = self._local.__dict__.setdefault("begun", [])
+        begun.append(text)
+        if "\n" in text:
+            *lines, rest = "".join(begun).split("\n")
+            begun[:] = [rest] if rest else []
+            for line in lines:
+                self._send(line)
+        if begun:
+            self.unfinished.add(threading.get_ident())
 
     def finish(self) -> None:
         """Sends what this thread has written without a line end."""
-        rest = getattr(self._local, "rest", "")
-        if rest:
-            self._local.rest = ""
+        self.unfinished.discard(threading.get_ident())
+        begun = self._local.__dict__.get("begun")
+        if begun:
+            rest = "".join(begun)
+            begun.clear()
             self._send(rest)
 
     def _send(self, line: str) -> None:

@@ -49,6 +49,8 @@ class ArrayCheck:
         """The checked array, NumPy scalar, or device object for a value that is no dict."""
         if is_device_object(value):
             return self._device(value)
+        if getattr(type(value), "__tesseract_binref__", False):
+            return self._exactly(value, tuple(value.shape), value.dtype)
         array = to_numpy(value)
         if array.dtype.kind not in "biufc":
             raise PydanticCustomError(
@@ -106,7 +108,10 @@ class ArrayCheck:
         """A device object is passed on as it is, so shape and dtype must be exact."""
         interface = value.__cuda_array_interface__
         shape = tuple(interface["shape"])
-        dtype = np.dtype(interface["typestr"]).name
+        return self._exactly(value, shape, np.dtype(interface["typestr"]).name)
+
+    def _exactly(self, value: Any, shape: tuple[int, ...], dtype: str) -> Any:
+        """The value itself, which is not converted."""
         if self.shape is not Ellipsis and (
             len(shape) != len(self.shape)
             or any(w is not None and w != g for w, g in zip(self.shape, shape, strict=True))

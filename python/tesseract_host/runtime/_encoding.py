@@ -6,23 +6,38 @@ import base64
 import binascii
 import functools
 import math
-import uuid
+import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    StrictStr,
+    ValidationError,
+    create_model,
+)
 from pydantic_core import PydanticCustomError
 
-from tesseract_host.runtime import _dtypes
+from tesseract_host.runtime import _binref, _dtypes, config
 from tesseract_host.runtime._check import ArrayCheck, Shape, to_numpy
+
+
+def _json_values(value: Any) -> Any:
+    if value is None or isinstance(value, list | str | bool | int | float | complex | np.generic):
+        return value
+    raise ValueError(f"a {type(value).__name__} holds no JSON values")
 
 
 class JsonArrayData(BaseModel):
     """Values as nested or flat lists, a bare value for rank 0."""
 
     model_config = ConfigDict(extra="forbid")
-    buffer: Any
+    buffer: Annotated[Any, AfterValidator(_json_values)]
     encoding: Literal["json"]
 
 
@@ -30,7 +45,7 @@ class Base64ArrayData(BaseModel):
     """The bytes of the array in C order, native byte order, as base64 text."""
 
     model_config = ConfigDict(extra="forbid")
-    buffer: str
+    buffer: StrictStr
     encoding: Literal["base64"]
     compression: Literal["lz4"] | None = None
 
@@ -39,7 +54,7 @@ class BinrefArrayData(BaseModel):
     """`path[:offset[:compressed size]]` of a file that holds the bytes."""
 
     model_config = ConfigDict(extra="forbid")
-    buffer: str
+    buffer: Annotated[StrictStr, Field(min_length=1)]
     encoding: Literal["binref"]
     compression: Literal["lz4"] | None = None
 
@@ -103,17 +118,10 @@ def decode_or_none(
 
 
 def decode_json(check: ArrayCheck, value: Any, context: dict[str, Any]) -> Any:
-    """The array of an encoded array in JSON input, checked; anything else is an error."""
-    try:
-        encoded = _decoder(check.shape, check.dtype).model_validate(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise PydanticCustomError(
-            first["type"],
-            "Encoded array, {where}: {reason}",
-            {"where": where or "value", "reason": first["msg"]},
-        ) from None
+    """The array of an encoded array in JSON input, checked; anything else is an error, which tells
+    the place in the encoded array too.
+    """
+    encoded = _decoder(check.shape, check.dtype).model_validate(value)
     return check.accept(decode(encoded, context), context)
 
 
@@ -148,12 +156,30 @@ def _from_values(buffer: Any, shape: tuple[int, ...], dtype: str) -> np.ndarray[
         raise ValueError(f"{len(flat)} values for an array of shape {shape}")
     if not flat:
         return np.empty(shape, dtype)
-    values = np.asarray([_number(v, dtype) for v in flat])
+    numbers = [_number(v, dtype) for v in flat]
+    values = np.asarray(numbers)
+    if values.dtype.kind == "f" and np.dtype(dtype).kind in "iu":
+        values = _exact(numbers, values)
     if values.dtype.kind not in "biufc":
         raise ValueError("integers beyond 64 bits")
     if values.dtype.kind == "c" and np.dtype(dtype).kind != "c":
         raise ValueError(f"complex values for dtype {dtype}")
     return _dtypes.convert(values, dtype).reshape(shape)
+
+
+def _exact(numbers: list[Any], values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Whole numbers without loss of digits; NumPy reads large ones beside others as floats."""
+    try:
+        whole = [int(number) for number in numbers]
+    except (ValueError, OverflowError, TypeError):  # NaN, infinity
+        return values
+    if whole != numbers:
+        return values
+    if min(whole) >= 0 and max(whole) < 2**64:
+        return np.array(whole, np.uint64)
+    if min(whole) >= -(2**63) and max(whole) < 2**63:
+        return np.array(whole, np.int64)
+    return values
 
 
 def _flatten(value: Any, into: list[Any]) -> None:
@@ -175,7 +201,7 @@ def _number(value: Any, dtype: str) -> Any:
     if value is None:
         return math.nan
     if isinstance(value, str):
-        return complex(value.replace(" ", "")) if dtype.startswith("complex") else float(value)
+        return complex(value) if dtype.startswith("complex") else float(value)
     if isinstance(value, bool | int | float | complex | np.generic):
         return value
     raise ValueError(f"{type(value).__name__} is no number")
@@ -188,20 +214,32 @@ def _from_bytes(raw: bytes, shape: tuple[int, ...], dtype: str) -> np.ndarray[An
     return np.frombuffer(raw, dtype=dtype).reshape(shape)
 
 
+def read_encoded(encoded: dict[str, Any], context: dict[str, Any]) -> np.ndarray[Any, Any]:
+    """The array that an encoded array of any shape stands for."""
+    return decode(EncodedArray.model_validate(encoded), context)
+
+
 def _read_reference(data: BinrefArrayData, encoded: EncodedArray, context: dict[str, Any]) -> bytes:
     name, offset, size = split_reference(data.buffer)
     if data.compression is None or size is None:
         size = math.prod(encoded.shape) * np.dtype(encoded.dtype).itemsize
+    if "://" not in name:
+        name = _located(name, context)
     if "://" in name:
         return _read_url(name, offset, size)
-    base = context.get("base_dir")
-    if base is None:
-        from tesseract_host.runtime.config import get_config
-
-        base = get_config().input_path
-    with open(Path(base) / name, "rb") as file:
+    with open(name, "rb") as file:
         file.seek(offset)
         return file.read(size)
+
+
+def _located(name: str, context: dict[str, Any]) -> str:
+    base = context.get("base_dir")
+    if base is None:
+        base = config.calling().input_path
+    within = context.get("binref_dir") or ""
+    if "://" in str(base):
+        return "/".join(part.strip("/") for part in (str(base), within, name) if part)
+    return str(Path(base, within, name))
 
 
 def _read_url(url: str, offset: int, size: int) -> bytes:
@@ -232,33 +270,49 @@ def _decompress(raw: bytes, compression: str | None) -> bytes:
         return raw
     import lz4.frame
 
-    content: bytes = lz4.frame.decompress(raw)
+    try:
+        content: bytes = lz4.frame.decompress(raw)
+    except RuntimeError as error:
+        raise ValueError(f"not lz4: {error}") from error
     return content
 
 
 def encode(check: ArrayCheck, value: Any, context: dict[str, Any]) -> dict[str, Any]:
-    """The encoded array that JSON output holds; the context key "array_encoding" chooses how."""
-    array = np.asarray(check.accept(to_numpy(value), {}))
+    """The encoded array that JSON output holds.
+
+    Of the context, "array_encoding" is "json" (the default), "base64" or "binref", "compression"
+    None or "lz4" for the latter two, and "base_dir" the folder of the files (default: the output
+    path), with "binref_dir" below it and "max_file_size" their size.
+    """
     encoding = context.get("array_encoding", "json")
-    if encoding == "json":
-        data: dict[str, Any] = {"buffer": _values(array), "encoding": "json"}
-    elif encoding == "base64":
-        text = base64.b64encode(_native_bytes(array)).decode("ascii")
-        data = {"buffer": text, "encoding": "base64"}
-    elif encoding == "binref":
-        data = _write_reference(array, context)
-    else:
+    if encoding not in ("json", "base64", "binref"):
         raise ValueError(f"unknown array encoding {encoding!r}")
+    if _binref.is_reference(value):
+        check.accept(value, {})
+        if encoding == "binref":
+            return dict(value.to_arraydict())
+        warnings.warn(
+            f"{value!r} is read, since only the encoding binref can refer to it",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        value = value.load(context)
+    array = np.asarray(check.accept(to_numpy(value), {}))
+    if encoding == "binref":
+        return _buffers(context).add(array)
+    data: dict[str, Any] = {"buffer": _values(array), "encoding": "json"}
+    if encoding == "base64":
+        compression = context.get("compression")
+        raw = _binref.compressed(_binref.native_bytes(array), compression)
+        data = {"buffer": base64.b64encode(raw).decode("ascii"), "encoding": "base64"}
+        if compression is not None:
+            data["compression"] = compression
     return {
         "object_type": "array",
         "shape": list(array.shape),
         "dtype": array.dtype.name,
         "data": data,
     }
-
-
-def _native_bytes(array: np.ndarray[Any, Any]) -> bytes:
-    return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("=")).tobytes()
 
 
 def _values(array: np.ndarray[Any, Any]) -> Any:
@@ -272,12 +326,18 @@ def _values(array: np.ndarray[Any, Any]) -> Any:
     return array.tolist()
 
 
-def _write_reference(array: np.ndarray[Any, Any], context: dict[str, Any]) -> dict[str, Any]:
-    base = context.get("base_dir")
-    if base is None:
-        from tesseract_host.runtime.config import get_config
-
-        base = get_config().output_path
-    name = f"{uuid.uuid4()}.bin"
-    (Path(base) / name).write_bytes(_native_bytes(array))
-    return {"buffer": f"{name}:0", "encoding": "binref"}
+def _buffers(context: dict[str, Any]) -> _binref.Buffers:
+    """The files that the arrays of one dump go to, kept in its context."""
+    known = context.get("__binref_buffers")
+    if known is None:
+        base = context.get("base_dir")
+        if base is None:
+            base = config.calling().output_path
+        known = _binref.Buffers(
+            Path(base),
+            context.get("max_file_size", _binref.MAX_FILE_SIZE),
+            context.get("compression"),
+            context.get("binref_dir"),
+        )
+        context["__binref_buffers"] = known
+    return known

@@ -127,7 +127,9 @@ def _sample_count(given: int | None, elements: int) -> int:
     return max(10, math.isqrt(elements)) if given is None else given
 
 
-def _signs(problem: _Problem, ins: list[str], generator: np.random.Generator) -> dict[str, Floats]:
+def _signs(
+    problem: _Problem, ins: list[str], generator: np.random.RandomState
+) -> dict[str, Floats]:
     return {p: generator.choice((-1.0, 1.0), size=problem.value(p).shape) for p in ins}
 
 
@@ -139,7 +141,7 @@ def _stochastic_jacobian(
     samples: int,
     seed: int | None,
 ) -> dict[str, dict[str, Floats]]:
-    generator = np.random.default_rng(seed)
+    generator = np.random.RandomState(seed)  # a seed gives the same samples in tesseract-core
     jacobian = _zeros(problem, ins, base)
     for _ in range(samples):
         signs = _signs(problem, ins, generator)
@@ -174,9 +176,8 @@ def finite_difference_jvp(
     ins, outs = sorted(jvp_inputs), sorted(jvp_outputs)
     steps = _steps(eps, ins)
     problem = _Problem(apply, inputs, outs)
-    base = problem.here()
-    forward = base if algorithm == "forward" else None
-    total = {out: np.zeros(value.shape) for out, value in base.items()}
+    forward = problem.here() if algorithm == "forward" else None
+    total: dict[str, Floats] = {}
     for step in sorted(set(steps.values())):
         moves = {
             path: np.asarray(tangent_vector[path], dtype=np.float64) * step
@@ -184,7 +185,7 @@ def finite_difference_jvp(
             if steps[path] == step
         }
         for out, slope in _slope(problem, moves, forward, step).items():
-            total[out] = total[out] + slope
+            total[out] = total[out] + slope if out in total else slope
     return total
 
 

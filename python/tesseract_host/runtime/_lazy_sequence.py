@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -57,11 +58,12 @@ class LazyMarker:
         def loaded(value: Any) -> LazySequence:
             if not isinstance(value, str):
                 return LazySequence(value, lambda given: given)
-            return LazySequence(sorted(glob.glob(value[1:])), load)
+            return LazySequence(_matches(value[1:]), load)
 
         def load(name: str) -> Any:
-            content = json.loads(Path(name).read_bytes())
-            return items.validate_python(content, context={"base_dir": str(Path(name).parent)})
+            return items.validate_python(
+                json.loads(_read(name)), context={"base_dir": _folder(name)}
+            )
 
         def dumped(value: Any, info: Any) -> Any:
             mode = "json" if info.mode_is_json() else "python"
@@ -77,3 +79,29 @@ class LazyMarker:
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Any:
         return handler(schema["schema"])
+
+
+def _matches(pattern: str) -> list[str]:
+    """The files that a pattern stands for, in order; a name without wildcards stands for itself."""
+    if "://" in pattern:
+        import fsspec  # an optional dependency of modules that read from elsewhere
+
+        files, path = fsspec.core.url_to_fs(pattern)
+        found = files.glob(path) if glob.has_magic(path) else [path]
+        return sorted(files.unstrip_protocol(name) for name in found)
+    path = os.path.abspath(pattern)
+    return sorted(glob.glob(path)) if glob.has_magic(path) else [path]
+
+
+def _read(name: str) -> bytes:
+    if "://" not in name:
+        return Path(name).read_bytes()
+    import fsspec
+
+    with fsspec.open(name, "rb") as file:
+        content: bytes = file.read()
+    return content
+
+
+def _folder(name: str) -> str:
+    return name.rpartition("/")[0] if "://" in name else str(Path(name).parent)

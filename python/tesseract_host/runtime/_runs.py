@@ -1,4 +1,8 @@
-"""What a module records during a call: parameters, metrics, artifacts."""
+"""Runs: the folder of one call, and what a module records in it.
+
+A run is `<output path>/run_<id>/logs`; without an output path it is in a temporary folder that is
+removed with the component.  Folders and files are made when something is written.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,10 @@ import json
 import shutil
 import tempfile
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +22,7 @@ from tesseract_host.runtime import config
 
 
 class Run:
-    """One call's folder; it and its files are made when something is written."""
+    """One call's folder.  Safe to use from several threads."""
 
     def __init__(self, root: Callable[[], Path], identity: str | None) -> None:
         self._root = root
@@ -27,10 +31,14 @@ class Run:
         self._parameters: dict[str, Any] = {}
         self._steps: dict[str, int] = {}
 
-    def _logs(self) -> Path:
+    def folder(self) -> Path:
+        """The folder of the run's files, made if need be; ValueError for an id that leaves it."""
         if self._identity is None:
             self._identity = str(uuid.uuid4())
-        folder = self._root() / f"run_{self._identity}" / "logs"
+        root = self._root()
+        folder = root / f"run_{self._identity}" / "logs"
+        if not folder.resolve().is_relative_to(root.resolve()):
+            raise ValueError(f"run id {self._identity!r} leads out of the output path {root}")
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
@@ -38,27 +46,30 @@ class Run:
         """Sets one entry of `parameters.json`."""
         with self._lock:
             self._parameters[key] = value
-            text = json.dumps(self._parameters, default=str)
-            (self._logs() / "parameters.json").write_text(text, encoding="utf-8")
+            text = json.dumps(self._parameters, indent=2, default=str)
+            (self.folder() / "parameters.json").write_text(text, encoding="utf-8")
 
     def log_metric(self, key: str, value: float, step: int | None = None) -> None:
         """Adds a line to `metrics.csv`; steps are counted per key from 0 unless given."""
         with self._lock:
-            number = self._steps.get(key, 0) if step is None else step
-            self._steps[key] = number + 1
-            path = self._logs() / "metrics.csv"
+            count = self._steps.get(key, 0)
+            self._steps[key] = count + 1
+            path = self.folder() / "metrics.csv"
             fresh = not path.exists()
             with path.open("a", newline="", encoding="utf-8") as file:
                 writer = csv.writer(file)
                 if fresh:
                     writer.writerow(["timestamp", "key", "value", "step"])
-                writer.writerow([time.time(), key, value, number])
+                now = datetime.now().isoformat()
+                writer.writerow([now, key, value, count if step is None else step])
 
     def log_artifact(self, path: Any) -> None:
-        """Copies a file or folder into `artifacts/`."""
+        """Copies a file or folder into `artifacts/`; FileNotFoundError if there is none."""
         source = Path(path)
+        if not source.exists():
+            raise FileNotFoundError(f"there is no artifact {source}")
         with self._lock:
-            folder = self._logs() / "artifacts"
+            folder = self.folder() / "artifacts"
             folder.mkdir(exist_ok=True)
             if source.is_dir():
                 shutil.copytree(source, folder / source.name, dirs_exist_ok=True)
@@ -67,24 +78,46 @@ class Run:
 
 
 class Runs:
-    """The running calls of one component: the thread's own, else the one begun last."""
+    """The running calls of one component: the thread's own, else the one begun last.
+
+    `needed` is false as long as a call may go without a run: nothing is captured, and the module
+    has not asked for the functions that record things.
+    """
 
     def __init__(self, settings: config.Settings) -> None:
+        self.needed = False
         self._settings = settings
         self._own = threading.local()
         self._all: list[Run] = []
+        self._loaded = False
+        self._late: Run | None = None
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._lock = threading.Lock()
 
+    def loaded(self) -> None:
+        """Says that the import of the module is over."""
+        self._loaded = True
+
+    def asked_for(self) -> None:
+        """Says that the module has imported the recording functions.
+
+        If that happens in an endpoint, the call has begun without a run and gets one now; it lasts
+        until the next call, whose beginning is the first thing seen again.
+        """
+        if self._loaded and not self.needed:
+            self._late = Run(self._root, None)
+        self.needed = True
+
     @contextmanager
-    def call(self, identity: str | None = None) -> Iterator[None]:
+    def call(self, identity: str | None = None) -> Iterator[Run]:
         """Makes a run the current one for a block."""
         run = Run(self._root, identity)
         before = getattr(self._own, "run", None)
+        self._late = None
         self._own.run = run
         self._all.append(run)
         try:
-            yield
+            yield run
         finally:
             self._all.remove(run)
             self._own.run = before
@@ -97,6 +130,8 @@ class Runs:
         try:
             return self._all[-1]
         except IndexError:
+            if self._late is not None:
+                return self._late
             raise RuntimeError("logging works only while an endpoint runs") from None
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
 import threading
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -89,6 +90,25 @@ class Settings:
 
 
 process = Settings()
+
+# The name in a component's builtins under which its settings are.
+SETTINGS = "__tesseract_settings__"
+
+
+def calling() -> RuntimeConfig:
+    """The configuration of the component whose code has called this, else the process's.
+
+    For what is the same for all components, array types say.  A component's modules have their own
+    builtins, by which their frames are known, on any thread.
+    """
+    frame = sys._getframe(1)
+    while frame is not None:
+        settings = frame.f_builtins.get(SETTINGS)
+        if settings is not None:
+            config: RuntimeConfig = settings.get_config()
+            return config
+        frame = frame.f_back  # type: ignore[assignment]
+    return process.get_config()
 
 
 def get_config() -> RuntimeConfig:

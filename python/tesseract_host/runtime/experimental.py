@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tesseract_host.runtime import _files, config
+from tesseract_host.runtime._binref import BinrefArray, BinrefWriter
 from tesseract_host.runtime._derived import (
     jacobian_from_jvp,
     jacobian_from_vjp,
@@ -24,14 +25,18 @@ from tesseract_host.runtime._finite_differences import (
     finite_difference_vjp,
 )
 from tesseract_host.runtime._lazy_sequence import LazySequence
+from tesseract_host.runtime._references import TesseractReference
 from tesseract_host.runtime._runs import Runs
 from tesseract_host.runtime.jax_recipes import set_jax_vjp_cache_size
 
 __all__ = [
     "SKIP_REQUIRED_FILE_CHECK",
+    "BinrefArray",
+    "BinrefWriter",
     "InputPath",
     "LazySequence",
     "OutputPath",
+    "TesseractReference",
     "finite_difference_jacobian",
     "finite_difference_jvp",
     "finite_difference_vjp",
@@ -86,8 +91,12 @@ def names(settings: config.Settings, runs: Runs) -> dict[str, Any]:
         runs.current().log_artifact(path)
 
     shared = {name: globals()[name] for name in __all__}
+    binref_array = type("BinrefArray", (BinrefArray,), {"settings": settings})
+    binref_writer = type("BinrefWriter", (BinrefWriter,), {"array_type": binref_array})
     return {
         **shared,
+        "BinrefArray": binref_array,
+        "BinrefWriter": binref_writer,
         "InputPath": type("InputPath", (InputPath,), {"settings": settings}),
         "OutputPath": type("OutputPath", (OutputPath,), {"settings": settings}),
         "require_file": functools.partial(_files.require_file, settings),

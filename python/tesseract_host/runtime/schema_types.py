@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import EllipsisType
 from typing import Annotated, Any, Literal, TypeGuard
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationInfo
 from pydantic_core import core_schema
 
 from tesseract_host.runtime import _dtypes
@@ -185,12 +185,19 @@ class ShapeDType(BaseModel):
         def fits(value: Any, info: ValidationInfo) -> Any:
             return _fitting(value, check, info) if isinstance(value, ShapeDType) else value
 
-        return Annotated[ShapeDType, AfterValidator(fits)]
+        return Annotated[ShapeDType, BeforeValidator(_as_dict), AfterValidator(fits)]
 
     @classmethod
     def from_array_type(cls, annotation: AnnotationType) -> Any:
         """The annotation for the shape and dtype of arrays of this type."""
         return cls[annotation.expected_shape, annotation.expected_dtype]
+
+
+def _as_dict(value: Any) -> Any:
+    """Another package's class of the same meaning, tesseract-core's say, as a dict."""
+    if isinstance(value, BaseModel) and set(type(value).model_fields) == {"shape", "dtype"}:
+        return value if isinstance(value, ShapeDType) else value.model_dump()
+    return value
 
 
 def _fitting(value: ShapeDType, check: ArrayCheck, info: ValidationInfo) -> ShapeDType:
