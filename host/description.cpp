@@ -361,9 +361,10 @@ Description read_description(std::string_view text, const DescriptionContext &co
   if (description.name.empty()) description.name = file_name(context.source);
   description.version = reader.text("version");
   description.text = reader.text("description");
-  description.threads = static_cast<Threads>(
-      reader.choice("threads", {"serial-per-instance", "serial-per-process", "concurrent"}));
+  description.threads = static_cast<Threads>(reader.choice(
+      "threads", {"serial-per-instance", "serial-per-process", "concurrent", "owner"}));
   description.reentrant = reader.flag("reentrant", false);
+  if (context.owner) description.threads = Threads::owner;
   description.default_floating_point = reader.choice("floating_point", {"caller", "default"}) == 1;
   description.overlap = reader.flag("overlap", false);
   description.component_checks = reader.choice("checks", {"host", "component"}) == 1;
@@ -419,6 +420,8 @@ const char *threads_name(Threads threads) {
       return "serial-per-process";
     case Threads::concurrent:
       return "concurrent";
+    case Threads::owner:
+      return "owner";
     default:
       return "serial-per-instance";
   }

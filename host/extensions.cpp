@@ -89,8 +89,11 @@ int32_t call_with(tesseract_component *component, Body body,
   Frame *own = Frame::of(frame.shown());
   own->cancel = options.cancel;
   own->shown.stream = options.stream;
-  const SerialEntry entry(*component);
-  frame.check(frame.run([&] { return body.run(component->instance, frame.shown(), body.data); }));
+  int32_t status = TESSERACT_OK;
+  run_alone(*component, [&] {
+    status = frame.run([&] { return body.run(component->instance, frame.shown(), body.data); });
+  });
+  frame.check(status);
   return TESSERACT_OK;
 }
 
