@@ -1,0 +1,76 @@
+/* Threads that Python does not know, which call a component without end, for exiting.py. */
+#define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tesseract_host/host.h>
+#include <time.h>
+#include <unistd.h>
+
+static atomic_int begun, refused;
+static tesseract_component *closed_at_exit;
+
+struct task {
+  tesseract_component *component;
+  char json[128];
+};
+
+static void sleep_briefly(void) {
+  const struct timespec pause = {0, 1000000};
+  nanosleep(&pause, NULL);
+}
+
+static void *call_on_and_on(void *data) {
+  const struct task *task = data;
+  tesseract_leaves inputs = TESSERACT_LEAVES_INIT;
+  inputs.json.data = task->json;
+  inputs.json.length = TESSERACT_NTS;
+  for (;;) {
+    tesseract_result *result = NULL;
+    int32_t status;
+    atomic_fetch_add(&begun, 1);
+    status = tesseract_apply(task->component, &inputs, NULL, NULL, &result, NULL);
+    tesseract_result_free(result);
+    if (status == TESSERACT_ERROR_UNAVAILABLE) {
+      atomic_fetch_add(&refused, 1);
+      sleep_briefly();
+    } else if (status != TESSERACT_OK) {
+      _exit(90 + (int)status);
+    }
+  }
+  return NULL;
+}
+
+/* Starts threads that are never joined. */
+TESSERACT_EXPORT int start_threads(tesseract_component *component, const char *json, int count) {
+  int i;
+  for (i = 0; i < count; i++) {
+    pthread_t thread;
+    struct task *task = calloc(1, sizeof *task);
+    if (!task) return 1;
+    task->component = component;
+    strncpy(task->json, json, sizeof task->json - 1);
+    if (pthread_create(&thread, NULL, call_on_and_on, task)) return 1;
+    pthread_detach(thread);
+  }
+  return 0;
+}
+
+TESSERACT_EXPORT int calls_begun(void) {
+  return atomic_load(&begun);
+}
+
+TESSERACT_EXPORT int calls_refused(void) {
+  return atomic_load(&refused);
+}
+
+static void close_now(void) {
+  tesseract_close(closed_at_exit);
+}
+
+/* After Python has ended. */
+TESSERACT_EXPORT int close_at_exit(tesseract_component *component) {
+  closed_at_exit = component;
+  return atexit(close_now);
+}
