@@ -253,6 +253,18 @@ const char *endpoint_name(int32_t endpoint) {
   }
 }
 
+void lose_this_thread() {
+  if (OwnerThread::lose_this_thread() || !this_thread_slot) return;
+  ThreadSlot &slot = *this_thread_slot;
+  Living &all = living();
+  {
+    const std::lock_guard guard(all.mutex);
+    for (tesseract_component *component : all.components) component->own_lock.abandon(slot.id);
+    for (auto &[plugin, lock] : all.process_locks) lock->abandon(slot.id);
+  }
+  slot.depth.store(0, std::memory_order_release);
+}
+
 int32_t plugin_in_use(const tesseract_plugin_table *plugin) {
   // Called by a loader inside while_nothing_opens, which holds the lock.
   const auto &components = living().components;

@@ -124,12 +124,16 @@ void quietly(Body &&body) noexcept {
 
 // What is said where `run` is false.
 constexpr const char *lost_thread_text =
-    "this process was forked, and the thread of the component is not in it: open the source again";
+    "the thread of the component is no more: this process was forked, or the interpreter has ended";
 
 // Throws Failure unless one-shot calls may be made: closed, or only listed.
 void require_open(const tesseract_component &component);
 
 const char *endpoint_name(int32_t endpoint);
+
+// Releases what a thread holds that will never leave the calls it is in: locks, and, where it is
+// the thread of a component, those who wait for it.
+void lose_this_thread();
 
 // True if a living component uses this table.
 int32_t plugin_in_use(const tesseract_plugin_table *plugin);

@@ -184,14 +184,15 @@ class TableReader {
   }
 
   Json read_types(const Reader &reader) {
-    static const std::set<std::string> known = {"string", "integer", "number", "boolean",
-                                                "object", "array",   "null"};
+    static constexpr std::string_view known[] = {"string", "integer", "number", "boolean",
+                                                 "object", "array",   "null"};
     const Json &type = *reader.find("type");
     if (type == "any") return Json::array();
     Json list = type.is_array() ? type : Json::array({type});
     if (list.empty()) reader.wrong("type", "a JSON type, a list of them, or \"any\"");
     for (const Json &name : list)
-      if (!name.is_string() || !known.contains(name.get<std::string>()))
+      if (!name.is_string() ||
+          std::find(std::begin(known), std::end(known), name.get<std::string>()) == std::end(known))
         reader.wrong("type", "a JSON type, a list of them, or \"any\"");
     return list;
   }

@@ -17,8 +17,9 @@ namespace {
   throw Failure(TESSERACT_ERROR_COMPONENT, "output " + quote(path) + why, path);
 }
 
-// Stands where a value was taken out; no text of a caller parses to it.
-const Json taken = Json::binary({});
+// Stands where a value was taken out; no text of a caller parses to it.  Never destroyed: threads
+// may be in calls while the process ends.
+const Json &taken = *new Json(Json::binary({}));
 
 const Json *find(const Json &root, const Path &path) {
   const Json *at = &root;

@@ -72,6 +72,8 @@ int32_t unload(const char *source, uint64_t length, tesseract_error **error) {
 
 const tesseract_unload_table unload_table = {sizeof(tesseract_unload_table), 0, unload};
 const tesseract_fork_table fork_table = {sizeof(tesseract_fork_table), 0, resume_after_fork};
+const tesseract_lost_thread_table lost_thread_table = {sizeof(tesseract_lost_thread_table), 0,
+                                                       lose_this_thread};
 
 // What tesseract_call_with runs.
 struct Body {
@@ -124,6 +126,7 @@ const void *host_extension(std::string_view id) {
   if (id == TESSERACT_NESTED_ID) return &nested_table;
   if (id == TESSERACT_UNLOAD_ID) return &unload_table;
   if (id == TESSERACT_FORK_ID) return &fork_table;
+  if (id == TESSERACT_LOST_THREAD_ID) return &lost_thread_table;
   return nullptr;
 }
 

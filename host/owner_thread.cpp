@@ -83,9 +83,27 @@ bool OwnerThread::is_this_thread() const {
 
 void OwnerThread::reset_after_fork() {
   forks_++;
-  lost_ |= this_owner != this;
+  if (this_owner != this) lost_ = true;
   new (&waiter_) Waiter;
   first_ = last_ = nullptr;  // of callers that are gone
+}
+
+bool OwnerThread::lose_this_thread() {
+  OwnerThread *self = this_owner;
+  if (!self) return false;
+  thread_slot()->depth.store(0, std::memory_order_release);
+  Job *waiting = nullptr;
+  {
+    const std::lock_guard lock(self->waiter_.mutex);
+    self->lost_ = true;
+    waiting = std::exchange(self->first_, nullptr);
+    self->last_ = nullptr;
+  }
+  // A job may be gone as soon as it is finished.
+  for (Job *list : {waiting, std::exchange(self->running_, nullptr)}) {
+    while (list) finish(*std::exchange(list, list->next), true);
+  }
+  return true;
 }
 
 bool OwnerThread::run_job(Job &job) {
@@ -93,26 +111,28 @@ bool OwnerThread::run_job(Job &job) {
     job.function(job.data);
     return true;
   }
-  if (lost_) return false;
   Waiter own;
   job.waiter = this_owner ? &this_owner->waiter_ : &own;
   job.chain = thread_slot()->id;
   std::fegetenv(&job.environment);
   {
     const WaitHooks hooks;
-    add(job);
+    if (!add(job)) return false;
     wait(job);
   }
+  if (job.lost) return false;
   std::fesetenv(&job.environment);
   if (job.exception) std::rethrow_exception(job.exception);
   return true;
 }
 
-void OwnerThread::add(Job &job) {
+bool OwnerThread::add(Job &job) {
   const std::lock_guard lock(waiter_.mutex);
+  if (lost_) return false;
   (last_ ? last_->next : first_) = &job;
   last_ = &job;
   waiter_.changed.notify_all();
+  return true;
 }
 
 // The next job, of this chain where one is given; null if there is none.
@@ -142,15 +162,21 @@ void OwnerThread::wait(Job &job) {
 
 void OwnerThread::execute(Job &job) {
   const uint64_t forks = forks_;
+  job.next = std::exchange(running_, &job);
   try {
     const Impersonation impersonation(job.chain, job.environment);
     job.function(job.data);
   } catch (...) {
     job.exception = std::current_exception();
   }
-  if (forks != forks_) return;  // this is a child, and who waits is in the parent
-  // Under the lock, for then the job and its waiter may be gone.
+  running_ = job.next;
+  if (forks == forks_) finish(job, false);  // else this is a child, and who waits is in the parent
+}
+
+// All under the lock: once it is free, the job and its waiter may be gone.
+void OwnerThread::finish(Job &job, bool lost) {
   const std::lock_guard lock(job.waiter->mutex);
+  job.lost = lost;
   job.done = true;
   job.waiter->changed.notify_all();
 }

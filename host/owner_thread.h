@@ -7,6 +7,7 @@
 // calls meanwhile: components that call each other in a circle don't wait for each other.
 #pragma once
 
+#include <atomic>
 #include <cfenv>
 #include <condition_variable>
 #include <cstdint>
@@ -34,8 +35,12 @@ class OwnerThread {
   // In a forked child: the thread is gone, unless it is the one that forked.
   void reset_after_fork();
 
+  // Where this thread is one of these, and will never return from what it runs: those who wait for
+  // it go on, as after a fork.  False where it is another.
+  static bool lose_this_thread();
+
   // Runs the body on the thread, at once if this is it, and throws what it throws.  False: the
-  // thread did not survive a fork, and nothing was run.
+  // thread was lost before the body returned.
   template <typename Body>
   bool run(Body &&body) {
     Job job;
@@ -58,25 +63,27 @@ class OwnerThread {
     std::fenv_t environment{};
     std::exception_ptr exception;
     Waiter *waiter = nullptr;
-    bool done = false;  // guarded by the waiter's mutex
-    Job *next = nullptr;
+    bool done = false, lost = false;  // guarded by the waiter's mutex
+    Job *next = nullptr;              // in the queue; once taken, the job around it
   };
 
   OwnerThread() = default;
   ~OwnerThread() = default;
 
   bool run_job(Job &job);
-  void add(Job &job);
+  bool add(Job &job);
   Job *take(const uint64_t *chain);
   void wait(Job &job);
   void execute(Job &job);
+  static void finish(Job &job, bool lost);
   void serve();
 
   Waiter waiter_;
   Job *first_ = nullptr, *last_ = nullptr;  // guarded, like the next two, by the waiter's mutex
   bool ending_ = false;
   bool frees_itself_ = false;
-  bool lost_ = false;  // to a fork
+  Job *running_ = nullptr;  // innermost
+  std::atomic<bool> lost_{false};
   uint64_t forks_ = 0;
   std::thread thread_;
 };

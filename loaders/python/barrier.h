@@ -1,12 +1,23 @@
 // What stops a thread that Python asks to end, by unwinding it; see cp/ending.h.
 #pragma once
 
+#include <tesseract_host/loader.h>
 #include <unistd.h>
 
 namespace tesseract::python {
 
-// Sleeps until the process ends.
+// The host's tesseract_lost_thread_table::lose; null where it has none.
+inline void (*lose_thread)() = nullptr;
+
+inline void find_lose_thread(const tesseract_host_table &host) {
+  const auto *table = static_cast<const tesseract_lost_thread_table *>(
+      host.extension(TESSERACT_LOST_THREAD_ID, TESSERACT_NTS));
+  lose_thread = table ? table->lose : nullptr;
+}
+
+// Lets go what this thread holds of the host's, and sleeps until the process ends.
 [[noreturn]] inline void sleep_for_ever() {
+  if (lose_thread) lose_thread();
   for (;;) pause();
 }
 

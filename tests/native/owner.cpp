@@ -321,6 +321,70 @@ TEST(Owner, PreparedCallsOutliveTheHandle) {
   EXPECT_EQ(puppet.threads.size(), 1u);
 }
 
+// ---- Threads that never return ------------------------------------------------------------------
+
+// What a loader has a thread do that its runtime stops for ever.
+[[noreturn]] void lose_and_sleep() {
+  static_cast<const tesseract_lost_thread_table *>(
+      tesseract_host_extension(TESSERACT_LOST_THREAD_ID, TESSERACT_NTS))
+      ->lose();
+  for (;;) pause();
+}
+
+TEST(LostThreadDeathTest, LetsOthersInAndIsNotWaitedFor) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto body = [] {
+    Watched puppet;
+    static std::atomic<bool> lost{false};
+    puppet.apply = [&](tesseract_frame *frame) -> int32_t {
+      if (frame->inputs[0]->shape[0] > 1) return Puppet::copy_first(frame);
+      lost = true;
+      lose_and_sleep();
+    };
+    Watched::opening = &puppet;
+    auto opened = puppet.opened();
+    std::thread([&] {
+      Doubles x{1.0};
+      evaluate_on(opened, &x.tensor);
+    }).detach();
+    while (!lost) std::this_thread::yield();
+    if (!identity_works(opened)) return 1;
+    if (tesseract_shutdown(20.0, nullptr) != TESSERACT_OK) return 2;
+    return 0;
+  };
+  EXPECT_EXIT(_exit(body()), testing::ExitedWithCode(0), "");
+}
+
+TEST(LostThreadDeathTest, OfAComponentLetsItsCallersGo) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto body = [] {
+    Watched puppet;
+    puppet.apply = [](tesseract_frame *frame) -> int32_t {
+      if (frame->inputs[0]->shape[0] > 1) return Puppet::copy_first(frame);
+      // Others queue up meanwhile.
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      lose_and_sleep();
+    };
+    auto opened = puppet.opened_with_option();
+    if (!identity_works(opened)) return 1;
+    std::atomic<int> refused{0};
+    together(3, [&](int) {
+      Doubles x{1.0};
+      const auto outcome = evaluate_on(opened, &x.tensor);
+      refused += bool(fails(outcome, TESSERACT_ERROR_UNAVAILABLE, {"no more"}));
+    });
+    if (refused != 3) return 2;
+    if (!fails(prepare(opened, signature(TESSERACT_ENDPOINT_APPLY, nullptr)),
+               {TESSERACT_ERROR_UNAVAILABLE, TESSERACT_ERROR_SCHEMA}))
+      return 3;
+    opened.reset();
+    return puppet.destroyed ? 4 : 0;
+  };
+  EXPECT_EXIT(_exit(body()), testing::ExitedWithCode(0), "");
+}
+
+// ---- Forks --------------------------------------------------------------------------------------
+
 template <class Body>
 int in_child(Body body) {
   const pid_t child = fork();

@@ -105,11 +105,6 @@ TEST(Environments, TheFolderOfTheProgramIsNotSearchedForModules) {
   EXPECT_THAT(run.output, testing::Not(HasSubstr(module_path(""))));
 }
 
-std::string library_of_tested_python() {
-  return ask_python(
-      "os.path.join(sysconfig.get_config_var('LIBDIR'), sysconfig.get_config_var('INSTSONAME'))");
-}
-
 TEST(Environments, ALibraryThatWasLoadedPrivatelyIsUsed) {
   const Outcome run = embed({"local", module_path("scale"), "{}", library_of_tested_python()});
   EXPECT_EQ(run.code, 0) << run.output;

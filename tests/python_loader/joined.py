@@ -5,12 +5,14 @@ Calls by ctypes, once with the GIL given up (CDLL) and once with it held (PyDLL)
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
 import signal
 import sys
 import threading
+import time
 import warnings
 from ctypes import POINTER, byref, c_char_p, c_uint32, c_uint64, c_void_p
 
@@ -166,6 +168,23 @@ def test_threads_may_share_a_component(host: Host) -> None:
         thread.join(60.0)
         assert not thread.is_alive(), "deadlock"
     assert not failures, failures
+    host.library.tesseract_close(component)
+
+
+def test_an_interrupt_reaches_the_caller(host: Host) -> None:
+    component = host.open("threads")
+    interrupt = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    interrupt.start()
+    interrupted = False
+    try:
+        with contextlib.suppress(HostError):
+            host.apply(component, '{"x": [1.0], "spin": 30.0}')
+        time.sleep(10.0)
+    except KeyboardInterrupt:
+        interrupted = True
+    assert interrupted
+    interrupt.join()
+    host.apply(component, '{"x": [1.0]}')
     host.library.tesseract_close(component)
 
 

@@ -1,10 +1,11 @@
-/* Threads that Python does not know, which call a component without end, for exiting.py. */
 #define _POSIX_C_SOURCE 200809L
+#include "native_threads.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <tesseract_host/host.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,22 +29,24 @@ static void *call_on_and_on(void *data) {
   inputs.json.length = TESSERACT_NTS;
   for (;;) {
     tesseract_result *result = NULL;
+    tesseract_error *error = NULL;
     int32_t status;
     atomic_fetch_add(&begun, 1);
-    status = tesseract_apply(task->component, &inputs, NULL, NULL, &result, NULL);
+    status = tesseract_apply(task->component, &inputs, NULL, NULL, &result, &error);
     tesseract_result_free(result);
     if (status == TESSERACT_ERROR_UNAVAILABLE) {
       atomic_fetch_add(&refused, 1);
       sleep_briefly();
     } else if (status != TESSERACT_OK) {
-      _exit(90 + (int)status);
+      fprintf(stderr, "error %d: %s\n", (int)status, tesseract_error_message(error, NULL));
+      _exit(90);
     }
+    tesseract_error_free(error);
   }
   return NULL;
 }
 
-/* Starts threads that are never joined. */
-TESSERACT_EXPORT int start_threads(tesseract_component *component, const char *json, int count) {
+int start_threads(tesseract_component *component, const char *json, int count) {
   int i;
   for (i = 0; i < count; i++) {
     pthread_t thread;
@@ -57,11 +60,11 @@ TESSERACT_EXPORT int start_threads(tesseract_component *component, const char *j
   return 0;
 }
 
-TESSERACT_EXPORT int calls_begun(void) {
+int calls_begun(void) {
   return atomic_load(&begun);
 }
 
-TESSERACT_EXPORT int calls_refused(void) {
+int calls_refused(void) {
   return atomic_load(&refused);
 }
 
@@ -69,8 +72,7 @@ static void close_now(void) {
   tesseract_close(closed_at_exit);
 }
 
-/* After Python has ended. */
-TESSERACT_EXPORT int close_at_exit(tesseract_component *component) {
+int close_at_exit(tesseract_component *component) {
   closed_at_exit = component;
   return atexit(close_now);
 }

@@ -112,6 +112,7 @@ int32_t prepare(const PythonStart *request, tesseract_frame *frame) {
 
 int32_t start(const PythonStart *request, tesseract_frame *frame) {
   host = request->host;
+  find_lose_thread(*host);
   watch_forks();
   // What a failed start leaves behind can't be started again.
   static auto &failed = *new std::string;
