@@ -216,6 +216,26 @@ def test_a_forked_child_goes_on(host: Host) -> None:
     host.library.tesseract_close(component)
 
 
+def test_a_forked_child_lacks_the_threads_of_components(host: Host) -> None:
+    component = host.open("environment", '{"threads": "owner"}')
+    host.apply(component)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            host.apply(component)
+        except HostError as error:
+            code = 0 if str(error).startswith("11:") and "forked" in str(error) else 2
+        host.library.tesseract_close(component)
+        again = host.open("environment", '{"threads": "owner"}')
+        code += 4 * (host.apply(again)["prefix"] != sys.prefix)
+        os._exit(code)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0, status
+    assert host.apply(component)["prefix"] == sys.prefix
+    host.library.tesseract_close(component)
+
+
 def main() -> None:
     path = sys.argv[1]
     tests = [function for name, function in globals().items() if name.startswith("test_")]

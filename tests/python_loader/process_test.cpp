@@ -106,9 +106,12 @@ class Multiprocessing : public testing::TestWithParam<const char *> {};
 TEST_P(Multiprocessing, WorksInModules) {
   const std::string method = GetParam();
   const std::string inputs = R"({"numbers": [1, 2, 3], "method": ")" + method + "\"}";
-  const Outcome run = embed({"json", module_path("processes"), "{}", inputs}, {{"PYTHONPATH", ""}});
-  EXPECT_EQ(run.code, 0) << run.output;
-  EXPECT_THAT(run.output, HasSubstr(R"({"squares":[1,4,9],"cubes":[1,8,27]})"));
+  for (const char *options : {"{}", R"({"threads": "owner"})"}) {
+    const Outcome run =
+        embed({"json", module_path("processes"), options, inputs}, {{"PYTHONPATH", ""}});
+    EXPECT_EQ(run.code, 0) << run.output;
+    EXPECT_THAT(run.output, HasSubstr(R"({"squares":[1,4,9],"cubes":[1,8,27]})"));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, Multiprocessing, testing::Values("fork", "spawn", "forkserver"));
