@@ -214,12 +214,14 @@ static int shut_down_busy(tesseract_component *component, const char *json) {
   if (failed || status) return report(status, error);
   printf("shut down\n");
   failed = apply_json(component, json) == 0;
+  stop_threads();
   tesseract_close(component);
   return failed;
 }
 
 /* Began by Py_InitializeEx, this thread holding the GIL. */
-static int finalize_busy(tesseract_component *component, const char *json) {
+static int finalize_busy(tesseract_component *component, tesseract_component *idle,
+                         const char *json) {
   void *(*save)(void), (*restore)(void *);
   int (*finalize)(void);
   void *state;
@@ -232,8 +234,8 @@ static int finalize_busy(tesseract_component *component, const char *json) {
   failed = call_on_and_on(component, json);
   restore(state);
   printf("finalized %d\n", finalize());
-  if (failed || !apply_json(component, json)) return 1;
-  tesseract_close(component);
+  if (failed || !apply_json(component, json) || !apply_json(idle, json)) return 1;
+  tesseract_close(idle);
   return 0;
 }
 
@@ -305,8 +307,11 @@ int main(int argc, char **argv) {
   if (!strcmp(verb, "shutdown")) failed |= shut_down();
   if (!strcmp(verb, "leave-busy")) return call_on_and_on(component, argument);
   if (!strcmp(verb, "shutdown-busy")) return shut_down_busy(component, argument);
-  if (!strcmp(verb, "finalize-busy"))
-    return finalize_busy(component, argc > 5 ? argv[5] : "{\"x\": [1.0]}");
+  if (!strcmp(verb, "finalize-busy")) {
+    status = open_source(source, options, 0, &second, &error);
+    if (status) return report(status, error);
+    return finalize_busy(component, second, argc > 5 ? argv[5] : "{\"x\": [1.0]}");
+  }
   if (!strcmp(verb, "fork")) failed = fork_and_apply(component, argument);
   if (!strcmp(verb, "fork-end")) failed = fork_and_end(component, source);
   if (!strcmp(verb, "second")) {

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static atomic_int begun, refused;
+static atomic_int begun, refused, living, stop;
 static tesseract_component *closed_at_exit;
 
 struct task {
@@ -27,7 +27,7 @@ static void *call_on_and_on(void *data) {
   tesseract_leaves inputs = TESSERACT_LEAVES_INIT;
   inputs.json.data = task->json;
   inputs.json.length = TESSERACT_NTS;
-  for (;;) {
+  while (!atomic_load(&stop)) {
     tesseract_result *result = NULL;
     tesseract_error *error = NULL;
     int32_t status;
@@ -43,6 +43,7 @@ static void *call_on_and_on(void *data) {
     }
     tesseract_error_free(error);
   }
+  atomic_fetch_sub(&living, 1);
   return NULL;
 }
 
@@ -54,6 +55,7 @@ int start_threads(tesseract_component *component, const char *json, int count) {
     if (!task) return 1;
     task->component = component;
     strncpy(task->json, json, sizeof task->json - 1);
+    atomic_fetch_add(&living, 1);
     if (pthread_create(&thread, NULL, call_on_and_on, task)) return 1;
     pthread_detach(thread);
   }
@@ -66,6 +68,11 @@ int calls_begun(void) {
 
 int calls_refused(void) {
   return atomic_load(&refused);
+}
+
+void stop_threads(void) {
+  atomic_store(&stop, 1);
+  while (atomic_load(&living)) sleep_briefly();
 }
 
 static void close_now(void) {

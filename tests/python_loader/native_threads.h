@@ -7,6 +7,9 @@
 /* Starts threads that apply a component to this JSON, and are never joined.  0, or 1 on failure. */
 TESSERACT_EXPORT int start_threads(tesseract_component *component, const char *json, int count);
 
+/* Has them end after their next call, and waits for that. */
+TESSERACT_EXPORT void stop_threads(void);
+
 TESSERACT_EXPORT int calls_begun(void);
 TESSERACT_EXPORT int calls_refused(void); /* as unavailable */
 
