@@ -24,7 +24,9 @@ tesseract_call::~tesseract_call() {
   if (derived)
     derived.reset();
   else if (plan && component->plugin->forget)
-    host::quietly([this] { component->plugin->forget(component->instance, plan); });
+    host::quietly([this] {
+      component->run([this] { component->plugin->forget(component->instance, plan); });
+    });
   host::ComponentReference::release(component);
 }
 

@@ -33,6 +33,12 @@ bool CallLock::enter_slowly(uint64_t thread, bool reentrant) {
   return true;
 }
 
+void CallLock::abandon(uint64_t thread) {
+  if (owner_.load(std::memory_order_relaxed) != thread) return;
+  nested_ = 0;
+  leave();
+}
+
 void CallLock::reset_after_fork(uint64_t survivor) {
   waiters_.store(0);
   if (owner_.load() == survivor && survivor != 0) return;

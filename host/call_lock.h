@@ -50,6 +50,9 @@ class CallLock {
     }
   }
 
+  // On a thread that never leaves: lets others in, if it is inside.
+  void abandon(uint64_t thread);
+
   // In a forked child: whoever was inside is gone, unless it is the thread that forked.
   void reset_after_fork(uint64_t survivor);
 

@@ -38,6 +38,7 @@ void reset_locks_in_child() {
   const uint64_t survivor = this_thread_slot ? this_thread_slot->id : 0;
   for (tesseract_component *component : living().components) {
     component->own_lock.reset_after_fork(survivor);
+    if (OwnerThread *owner = component->owner) owner->reset_after_fork();
     // Whoever held these is gone; what they guard is whole but for an entry being added.
     component->cache->reset_after_fork();
     new (&component->text_mutex) std::mutex;
@@ -64,6 +65,7 @@ class Opening {
 struct OpenRequest {
   std::string source, loader, options;
   bool listing = false;
+  bool owner = false;  // on a thread of its own
 };
 
 void check_table(const tesseract_plugin_table *plugin, bool listing) {
@@ -85,8 +87,11 @@ void check_table(const tesseract_plugin_table *plugin, bool listing) {
 
 void set_lock(tesseract_component &component) {
   switch (component.description.threads) {
+    case Threads::owner:
+      // By its description: from here on.  By the option: since it was loaded.
+      if (!component.owner && !component.listing) component.owner = OwnerThread::start();
+      break;
     case Threads::concurrent:
-      component.lock = nullptr;
       break;
     case Threads::serial_per_instance:
       component.lock = &component.own_lock;
@@ -113,6 +118,7 @@ void describe(tesseract_component &component) {
   context.source = component.source;
   context.newer = plugin.abi.max > TESSERACT_ABI_MAX;
   context.patterns = plugin.prepare != nullptr;
+  context.owner = component.owner != nullptr;
   context.listing = component.listing;
   if (!text) throw Failure(TESSERACT_ERROR_COMPONENT, "describe gave no text");
   component.description = read_description(offered_text(text, length), context);
@@ -159,6 +165,11 @@ OpenRequest read_open(std::string_view source, const tesseract_open_options &opt
     if (loader.empty()) request.loader = named->get<std::string>();
     json.erase(named);
   }
+  // The other values are loaders' and components'.
+  if (const auto threads = json.find("threads"); threads != json.end() && *threads == "owner") {
+    request.owner = !request.listing;
+    json.erase(threads);
+  }
   request.options = dump_json(json);
   return request;
 }
@@ -171,8 +182,11 @@ void open(tesseract_component &made, std::string_view source, const tesseract_op
   const OpenRequest request = read_open(source, options, loader);
   made.source = request.source;
   made.listing = request.listing;
-  load(made, request);
-  describe(made);
+  if (request.owner) made.owner = OwnerThread::start();
+  made.run([&] {
+    load(made, request);
+    describe(made);
+  });
   set_lock(made);
 }
 
@@ -239,6 +253,18 @@ const char *endpoint_name(int32_t endpoint) {
   }
 }
 
+void lose_this_thread() {
+  if (OwnerThread::lose_this_thread() || !this_thread_slot) return;
+  ThreadSlot &slot = *this_thread_slot;
+  Living &all = living();
+  {
+    const std::lock_guard guard(all.mutex);
+    for (tesseract_component *component : all.components) component->own_lock.abandon(slot.id);
+    for (auto &[plugin, lock] : all.process_locks) lock->abandon(slot.id);
+  }
+  slot.depth.store(0, std::memory_order_release);
+}
+
 int32_t plugin_in_use(const tesseract_plugin_table *plugin) {
   // Called by a loader inside while_nothing_opens, which holds the lock.
   const auto &components = living().components;
@@ -271,7 +297,9 @@ tesseract_component::tesseract_component() : cache(std::make_unique<host::Signat
 }
 
 tesseract_component::~tesseract_component() {
-  if (plugin && plugin->destroy) host::quietly([this] { plugin->destroy(instance); });
+  if (plugin && plugin->destroy)
+    host::quietly([this] { run([this] { plugin->destroy(instance); }); });
+  if (host::OwnerThread *thread = owner.exchange(nullptr)) host::OwnerThread::end(thread);
   host::Living &all = host::living();
   const std::lock_guard guard(all.mutex);
   std::erase(all.components, this);
@@ -282,6 +310,11 @@ void tesseract_component::count_copy(int32_t reason, uint64_t bytes) {
   Copies &counter = copies[static_cast<size_t>(reason - 1)];
   counter.count.fetch_add(1, std::memory_order_relaxed);
   counter.bytes.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+bool tesseract_component::is_on_own_thread() const {
+  const host::OwnerThread *thread = owner;
+  return thread && thread->is_this_thread();
 }
 
 bool tesseract_component::has_prepare() const {

@@ -13,6 +13,7 @@
 #include "call_lock.h"
 #include "description.h"
 #include "error.h"
+#include "owner_thread.h"
 
 namespace host {
 
@@ -53,9 +54,10 @@ struct tesseract_component {
   void *instance = nullptr;
   bool listing = false;
 
-  // Null for a concurrent component.
+  // Null for a component that is concurrent or has a thread of its own.
   host::CallLock *lock = nullptr;
   host::CallLock own_lock;
+  std::atomic<host::OwnerThread *> owner{nullptr};
 
   std::array<host::CallCount, host::count_shards> calls;
   std::atomic<uint64_t> prepared{0};
@@ -80,6 +82,17 @@ struct tesseract_component {
   bool has_prepare() const;
 
   host::Place place(int32_t endpoint = 0) const;
+
+  // Runs a function of the component's: on its own thread, if it has one, else here.  Throws what
+  // the body throws; false, with nothing run, where a fork has lost that thread.
+  template <typename Body>
+  bool run(Body &&body) {
+    host::OwnerThread *thread = owner.load(std::memory_order_acquire);
+    if (thread) return thread->run(body);
+    body();
+    return true;
+  }
+  bool is_on_own_thread() const;
 };
 
 namespace host {
@@ -109,10 +122,18 @@ void quietly(Body &&body) noexcept {
   }
 }
 
+// What is said where `run` is false.
+constexpr const char *lost_thread_text =
+    "the thread of the component is no more: this process was forked, or the interpreter has ended";
+
 // Throws Failure unless one-shot calls may be made: closed, or only listed.
 void require_open(const tesseract_component &component);
 
 const char *endpoint_name(int32_t endpoint);
+
+// Releases what a thread holds that will never leave the calls it is in: locks, and, where it is
+// the thread of a component, those who wait for it.
+void lose_this_thread();
 
 // True if a living component uses this table.
 int32_t plugin_in_use(const tesseract_plugin_table *plugin);

@@ -196,14 +196,15 @@ class TableReader {
   }
 
   Json read_types(const Reader &reader) {
-    static const std::set<std::string> known = {"string", "integer", "number", "boolean",
-                                                "object", "array",   "null"};
+    static constexpr std::string_view known[] = {"string", "integer", "number", "boolean",
+                                                 "object", "array",   "null"};
     const Json &type = *reader.find("type");
     if (type == "any") return Json::array();
     Json list = type.is_array() ? type : Json::array({type});
     if (list.empty()) reader.wrong("type", "a JSON type, a list of them, or \"any\"");
     for (const Json &name : list)
-      if (!name.is_string() || !known.contains(name.get<std::string>()))
+      if (!name.is_string() ||
+          std::find(std::begin(known), std::end(known), name.get<std::string>()) == std::end(known))
         reader.wrong("type", "a JSON type, a list of them, or \"any\"");
     return list;
   }
@@ -374,9 +375,10 @@ Description read_description(std::string_view text, const DescriptionContext &co
   if (description.name.empty()) description.name = file_name(context.source);
   description.version = reader.text("version");
   description.text = reader.text("description");
-  description.threads = static_cast<Threads>(
-      reader.choice("threads", {"serial-per-instance", "serial-per-process", "concurrent"}));
+  description.threads = static_cast<Threads>(reader.choice(
+      "threads", {"serial-per-instance", "serial-per-process", "concurrent", "owner"}));
   description.reentrant = reader.flag("reentrant", false);
+  if (context.owner) description.threads = Threads::owner;
   description.default_floating_point = reader.choice("floating_point", {"caller", "default"}) == 1;
   description.overlap = reader.flag("overlap", false);
   description.component_checks = reader.choice("checks", {"host", "component"}) == 1;
@@ -432,6 +434,8 @@ const char *threads_name(Threads threads) {
       return "serial-per-process";
     case Threads::concurrent:
       return "concurrent";
+    case Threads::owner:
+      return "owner";
     default:
       return "serial-per-instance";
   }

@@ -48,7 +48,7 @@ struct LeafTable {
   Json completed = Json::array();  // all leaves, in order, every default written out
 };
 
-enum class Threads : uint8_t { serial_per_instance, serial_per_process, concurrent };
+enum class Threads : uint8_t { serial_per_instance, serial_per_process, concurrent, owner };
 
 struct Description {
   std::string name, version, text;
@@ -67,6 +67,7 @@ struct DescriptionContext {
   std::string_view source;  // names the component where the description does not
   bool newer = false;       // the component knows a newer ABI: unknown keys are ignored
   bool patterns = false;    // the component has prepare: containers may be described
+  bool owner = false;       // opened on a thread of its own, whatever it says of threads
   bool listing = false;     // read from a file, which the host may have written
 };
 

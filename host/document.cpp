@@ -18,8 +18,9 @@ namespace {
   throw Failure(TESSERACT_ERROR_COMPONENT, "output " + quote(path) + why, path);
 }
 
-// Stands where a value was taken out; no text of a caller parses to it.
-const Json taken = Json::binary({});
+// Stands where a value was taken out; no text of a caller parses to it.  Never destroyed: threads
+// may be in calls while the process ends.
+const Json &taken = *new Json(Json::binary({}));
 
 // The path of something that no leaf took, or nothing.  Of outputs, a null or an empty list says
 // that a container, or something optional, has no leaves.

@@ -72,6 +72,8 @@ int32_t unload(const char *source, uint64_t length, tesseract_error **error) {
 
 const tesseract_unload_table unload_table = {sizeof(tesseract_unload_table), 0, unload};
 const tesseract_fork_table fork_table = {sizeof(tesseract_fork_table), 0, resume_after_fork};
+const tesseract_lost_thread_table lost_thread_table = {sizeof(tesseract_lost_thread_table), 0,
+                                                       lose_this_thread};
 
 // What tesseract_call_with runs.
 struct Body {
@@ -89,8 +91,11 @@ int32_t call_with(tesseract_component *component, Body body,
   Frame *own = Frame::of(frame.shown());
   own->cancel = options.cancel;
   own->shown.stream = options.stream;
-  const SerialEntry entry(*component);
-  frame.check(frame.run([&] { return body.run(component->instance, frame.shown(), body.data); }));
+  int32_t status = TESSERACT_OK;
+  run_alone(*component, [&] {
+    status = frame.run([&] { return body.run(component->instance, frame.shown(), body.data); });
+  });
+  frame.check(status);
   return TESSERACT_OK;
 }
 
@@ -121,6 +126,7 @@ const void *host_extension(std::string_view id) {
   if (id == TESSERACT_NESTED_ID) return &nested_table;
   if (id == TESSERACT_UNLOAD_ID) return &unload_table;
   if (id == TESSERACT_FORK_ID) return &fork_table;
+  if (id == TESSERACT_LOST_THREAD_ID) return &lost_thread_table;
   return nullptr;
 }
 

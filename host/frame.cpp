@@ -201,10 +201,10 @@ void LooseFrame::check(int32_t status, const char *function) {
 }
 
 SerialEntry::SerialEntry(tesseract_component &component) : lock_(component.lock) {
-  if (!lock_) return;
-  if (!lock_->enter(*thread_slot(), component.description.reentrant))
-    throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT,
-                  "called again by a thread that is inside it, and it is not reentrant");
+  const bool reentrant = component.description.reentrant;
+  if (lock_ ? lock_->enter(*thread_slot(), reentrant) : reentrant || !component.is_on_own_thread())
+    return;
+  throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT, entered_again_text);
 }
 
 void require_host_memory(const DLTensor &tensor, std::string_view path) {

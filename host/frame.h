@@ -97,6 +97,9 @@ class LooseFrame {
   Frame frame_;
 };
 
+constexpr const char *entered_again_text =
+    "called again by a thread that is inside it, and it is not reentrant";
+
 // Inside: holds the lock of a serial component; throws Failure if this thread may not enter.
 class SerialEntry {
  public:
@@ -110,6 +113,15 @@ class SerialEntry {
  private:
   CallLock *lock_;
 };
+
+// Runs a function of the component's where no other runs meanwhile, if it is not concurrent: under
+// its lock, or on its own thread.  Throws Failure if this thread may not enter, and what the body
+// throws.
+template <typename Body>
+void run_alone(tesseract_component &component, Body &&body) {
+  const SerialEntry entry(component);
+  if (!component.run(body)) throw Failure(TESSERACT_ERROR_UNAVAILABLE, lost_thread_text);
+}
 
 // Throws Failure unless the tensor is in memory that the processor reads.
 void require_host_memory(const DLTensor &tensor, std::string_view path);

@@ -98,6 +98,10 @@ class CallBuilder {
       call.lock = component_.lock;
       call.reentrant = component_.description.reentrant;
       call.default_floating_point = component_.description.default_floating_point;
+      if (component_.owner) {  // which sees to all this there
+        call.function = invoke_on_own_thread;
+        call.default_floating_point = false;
+      }
       if (component_.has_prepare()) prepare_plan(plugin);
     }
     choose_path();
@@ -437,11 +441,13 @@ class CallBuilder {
 
   void prepare_plan(const tesseract_plugin_table &plugin) {
     LooseFrame frame(component_);
-    const SerialEntry entry(component_);
-    const int32_t status = frame.run([&] {
-      return plugin.prepare(component_.instance,
-                            call_->seen ? &call_->seen->signature : &call_->resolved.signature,
-                            &call_->plan, frame.shown());
+    int32_t status = TESSERACT_OK;
+    run_alone(component_, [&] {
+      status = frame.run([&] {
+        return plugin.prepare(component_.instance,
+                              call_->seen ? &call_->seen->signature : &call_->resolved.signature,
+                              &call_->plan, frame.shown());
+      });
     });
     frame.check(status, "prepare");
   }

@@ -415,8 +415,7 @@ bool run_rewritten(const tesseract_call &call, const RunRequest &request, const 
 
 int32_t invoke(const tesseract_call &call, Frame &frame, const ThreadSlot &slot) {
   if (call.lock && !call.lock->enter(slot, call.reentrant)) [[unlikely]]
-    return frame_error(&frame.shown, TESSERACT_ERROR_INVALID_ARGUMENT, {},
-                       "called again by a thread that is inside it, and it is not reentrant");
+    return frame_error(&frame.shown, TESSERACT_ERROR_INVALID_ARGUMENT, {}, entered_again_text);
   int32_t status;
   {
     const DefaultFloatingPoint environment(call.default_floating_point);
@@ -425,6 +424,21 @@ int32_t invoke(const tesseract_call &call, Frame &frame, const ThreadSlot &slot)
   }
   if (call.lock) call.lock->leave();
   return status;
+}
+
+int32_t invoke_on_own_thread(void *instance, void *plan, tesseract_frame *shown) {
+  Frame &frame = *Frame::of(shown);
+  tesseract_component &component = *frame.component;
+  const Description &description = component.description;
+  if (component.is_on_own_thread() && !description.reentrant)
+    return frame_error(shown, TESSERACT_ERROR_INVALID_ARGUMENT, {}, entered_again_text);
+  const tesseract_endpoint function = component.offered(shown->endpoint);
+  int32_t status = TESSERACT_OK;
+  const bool run = component.run([&] {
+    const DefaultFloatingPoint environment(description.default_floating_point);
+    status = call_component(frame, [&] { return function(instance, plan, shown); });
+  });
+  return run ? status : frame_error(shown, TESSERACT_ERROR_UNAVAILABLE, {}, lost_thread_text);
 }
 
 int32_t run_call(const tesseract_call &call, const RunRequest &request, tesseract_error **error) {

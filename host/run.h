@@ -30,4 +30,7 @@ int32_t run_call(const tesseract_call &call, const RunRequest &request, tesserac
 // environment that the component wants.
 int32_t invoke(const tesseract_call &call, Frame &frame, const ThreadSlot &slot);
 
+// The endpoint function of calls of a component that has a thread of its own.
+int32_t invoke_on_own_thread(void *instance, void *plan, tesseract_frame *frame);
+
 }  // namespace host

@@ -67,6 +67,20 @@ typedef struct tesseract_fork_table {
   void (*resume)(void);
 } tesseract_fork_table;
 
+/* ---- Threads that never return ------------------------------------------------------------------
+ * When a runtime ends while threads are in calls of it, it may stop them where they are (Python
+ * does). The loader lets such a thread sleep until the process ends, but has it say so before: the
+ * locks of components that it holds are released, and it is no longer waited for.  Until it sleeps
+ * it does nothing else of the host's. */
+
+#define TESSERACT_LOST_THREAD_ID "tesseract-host.lost-thread/1"
+
+typedef struct tesseract_lost_thread_table {
+  uint32_t size;
+  uint32_t flags; /* 0 */
+  void (*lose)(void);
+} tesseract_lost_thread_table;
+
 #ifdef __cplusplus
 }
 #endif

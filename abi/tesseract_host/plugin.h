@@ -18,7 +18,7 @@ extern "C" {
  * What `describe` returns: one JSON object.  In full in docs/description.md; the usual keys:
  *
  *   name      text for messages; default: the file's name
- *   threads   "serial-per-instance" (default), "serial-per-process" or "concurrent"
+ *   threads   "serial-per-instance" (default), "serial-per-process", "concurrent" or "owner"
  *   inputs    list of leaves, in the order of frame->inputs
  *   outputs   list of leaves, in the order of frame->outputs
  *
@@ -127,7 +127,7 @@ struct tesseract_frame {
 
 /* Computes what is wanted: writes the data of each non-null outputs[i], overwriting.  `instance` is
  * what create made, `plan` what prepare made, null where there is none.  Called by one thread at a
- * time unless the description says "threads": "concurrent". */
+ * time unless the description says "threads": "concurrent", and always by the same if "owner". */
 typedef int32_t (*tesseract_endpoint)(void *instance, void *plan, tesseract_frame *frame);
 
 typedef struct tesseract_plugin_table {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "barrier.h"
 #include "failure.h"
 #include "paths.h"
 #include "start.h"
@@ -135,8 +136,9 @@ tesseract_plugin_table make_table() {
 }  // namespace
 }  // namespace tesseract::python
 
-extern "C" TESSERACT_EXPORT int32_t tesseract_plugin_v1(const tesseract_host_table *,
+extern "C" TESSERACT_EXPORT int32_t tesseract_plugin_v1(const tesseract_host_table *host,
                                                         const tesseract_plugin_table **plugin) {
+  tesseract::python::find_lose_thread(*host);
   static const tesseract_plugin_table table = tesseract::python::make_table();
   *plugin = &table;
   return TESSERACT_OK;

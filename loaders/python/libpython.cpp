@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include "barrier.h"
 #include "failure.h"
 #include "paths.h"
 
@@ -91,7 +92,10 @@ void *give_up_gil(const PythonLibrary &library) {
 }
 
 void take_gil(const PythonLibrary &library, void *state) {
-  if (state) library.restore_thread(state);
+  if (!state) return;
+  Barrier barrier;
+  library.restore_thread(state);
+  barrier.pass();
 }
 
 }  // namespace tesseract::python

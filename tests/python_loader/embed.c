@@ -15,6 +15,10 @@
  *   listing    opens for a listing
  *   local      first loads the libpython in the argument privately; then call
  *   started    the same, and starts Python in it; opens, calls and closes holding the GIL
+ *   leave-busy     calls with the argument from three threads, on and on; returns from main
+ *   shutdown-busy  the same, but shuts down first, and is refused a call
+ *   finalize-busy  loads the libpython in the argument and starts it, calls from three threads,
+ * ends Python, is refused a call and closes
  *
  * Errors go to standard output as "error STATUS: MESSAGE"; then the exit code is 1. */
 #define _POSIX_C_SOURCE 200809L
@@ -27,7 +31,10 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <tesseract_host/host.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "native_threads.h"
 
 static int report(int32_t status, tesseract_error *error) {
   printf("error %d: %s\n", (int)status, tesseract_error_message(error, NULL));
@@ -191,6 +198,47 @@ static int load_python(const char *file, int start) {
   return 0;
 }
 
+/* Calls from other threads have begun. */
+static int call_on_and_on(tesseract_component *component, const char *json) {
+  const struct timespec pause = {0, 100000000};
+  if (start_threads(component, json, 3)) return 2;
+  while (calls_begun() < 3) nanosleep(&pause, NULL);
+  nanosleep(&pause, NULL);
+  return 0;
+}
+
+static int shut_down_busy(tesseract_component *component, const char *json) {
+  int failed = call_on_and_on(component, json);
+  tesseract_error *error = NULL;
+  const int32_t status = tesseract_shutdown(20.0, &error);
+  if (failed || status) return report(status, error);
+  printf("shut down\n");
+  failed = apply_json(component, json) == 0;
+  stop_threads();
+  tesseract_close(component);
+  return failed;
+}
+
+/* Began by Py_InitializeEx, this thread holding the GIL. */
+static int finalize_busy(tesseract_component *component, tesseract_component *idle,
+                         const char *json) {
+  void *(*save)(void), (*restore)(void *);
+  int (*finalize)(void);
+  void *state;
+  int failed;
+  *(void **)&save = dlsym(RTLD_DEFAULT, "PyEval_SaveThread");
+  *(void **)&restore = dlsym(RTLD_DEFAULT, "PyEval_RestoreThread");
+  *(void **)&finalize = dlsym(RTLD_DEFAULT, "Py_FinalizeEx");
+  if (!save || !restore || !finalize) return 2;
+  state = save();
+  failed = call_on_and_on(component, json);
+  restore(state);
+  printf("finalized %d\n", finalize());
+  if (failed || !apply_json(component, json) || !apply_json(idle, json)) return 1;
+  tesseract_close(idle);
+  return 0;
+}
+
 static volatile sig_atomic_t interrupted = 0;
 
 static void on_interrupt(int number) {
@@ -246,6 +294,7 @@ int main(int argc, char **argv) {
   if (!strcmp(verb, "signal")) return call_between_signals(source, options);
   if (!strcmp(verb, "local") && load_python(argument, 0)) return 2;
   if (!strcmp(verb, "started") && load_python(argument, 1)) return 2;
+  if (!strcmp(verb, "finalize-busy") && load_python(argument, 1)) return 2;
   status = open_source(source, options, !strcmp(verb, "listing") ? TESSERACT_OPEN_LISTING : 0,
                        &component, &error);
   if (status) return report(status, error);
@@ -256,6 +305,13 @@ int main(int argc, char **argv) {
     failed = apply_json(component, argument);
   if (!strcmp(verb, "leave")) return failed;
   if (!strcmp(verb, "shutdown")) failed |= shut_down();
+  if (!strcmp(verb, "leave-busy")) return call_on_and_on(component, argument);
+  if (!strcmp(verb, "shutdown-busy")) return shut_down_busy(component, argument);
+  if (!strcmp(verb, "finalize-busy")) {
+    status = open_source(source, options, 0, &second, &error);
+    if (status) return report(status, error);
+    return finalize_busy(component, second, argc > 5 ? argv[5] : "{\"x\": [1.0]}");
+  }
   if (!strcmp(verb, "fork")) failed = fork_and_apply(component, argument);
   if (!strcmp(verb, "fork-end")) failed = fork_and_end(component, source);
   if (!strcmp(verb, "second")) {

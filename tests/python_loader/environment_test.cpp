@@ -105,11 +105,6 @@ TEST(Environments, TheFolderOfTheProgramIsNotSearchedForModules) {
   EXPECT_THAT(run.output, testing::Not(HasSubstr(module_path(""))));
 }
 
-std::string library_of_tested_python() {
-  return ask_python(
-      "os.path.join(sysconfig.get_config_var('LIBDIR'), sysconfig.get_config_var('INSTSONAME'))");
-}
-
 TEST(Environments, ALibraryThatWasLoadedPrivatelyIsUsed) {
   const Outcome run = embed({"local", module_path("scale"), "{}", library_of_tested_python()});
   EXPECT_EQ(run.code, 0) << run.output;
@@ -155,6 +150,92 @@ TEST(Errors, SayWhatToInstallWhereNumpyIsMissing) {
   EXPECT_THAT(run.output, HasSubstr(environment.python()));
   EXPECT_THAT(run.output, HasSubstr("-m pip install numpy pydantic"));
 }
+
+// Links a package of the tested interpreter into an environment's.
+void link_package(const Environment &environment, const std::string &name) {
+  const std::filesystem::path all = ask_python("sysconfig.get_path('purelib')");
+  for (const std::string &found : {name, name + ".libs"}) {
+    if (std::filesystem::exists(all / found)) {
+      std::filesystem::create_symlink(all / found, environment.packages / found);
+    }
+  }
+}
+
+TEST(Errors, SayWhatToInstallWherePydanticIsMissing) {
+  const Environment environment(false);
+  link_package(environment, "numpy");
+  const Outcome run = where(with("VIRTUAL_ENV", environment.folder()));
+  EXPECT_THAT(run.output, HasSubstr("error 11:"));
+  EXPECT_THAT(run.output, HasSubstr("-m pip install pydantic"));
+}
+
+// A package that is there and can't be imported.
+class BrokenPackage : public testing::TestWithParam<const char *> {};
+
+TEST_P(BrokenPackage, IsNamedWithWhatItSays) {
+  const std::string name = GetParam();
+  const Environment environment(false);
+  for (const std::string &package : {std::string("numpy"), std::string("pydantic")}) {
+    if (package == name) {
+      std::filesystem::create_directory(environment.packages / package);
+      std::ofstream(environment.packages / package / "__init__.py")
+          << "raise ImportError('" << name << " lacks a shared library')\n";
+    } else {
+      link_package(environment, package);
+    }
+  }
+  const Outcome run = where(with("VIRTUAL_ENV", environment.folder()));
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.output, HasSubstr("error 7:"));
+  EXPECT_THAT(run.output, HasSubstr(name + " lacks a shared library"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Packages, BrokenPackage, testing::Values("numpy", "pydantic"),
+                         [](const auto &package) { return std::string(package.param); });
+
+// An interpreter that tells something else of itself than the tested one.
+struct Told {
+  const char *name, *as_told, *instead;  // of sed
+  std::vector<std::string> expected;
+};
+
+class OtherPython : public testing::TestWithParam<Told> {};
+
+TEST_P(OtherPython, IsRefused) {
+  const Told &told = GetParam();
+  const Folder folder;
+  const std::filesystem::path program = folder.path / "python3";
+  std::ofstream(program) << "#!/bin/sh\n"
+                         << quoted(tested_python()) << " \"$@\" | sed "
+                         << quoted("s|" + std::string(told.as_told) + "|" + told.instead + "|")
+                         << "\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const Outcome run = where(with("TESSERACT_HOST_PYTHON", program.string()));
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.output, HasSubstr("TESSERACT_HOST_PYTHON"));
+  for (const std::string &text : told.expected) EXPECT_THAT(run.output, HasSubstr(text));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, OtherPython,
+    testing::Values(Told{"Version",
+                         "\"tag\": \"[^\"]*\"",
+                         "\"tag\": \"cp399\"",
+                         {"error 5:", "no loader tesseract_python_cp399.so", "-Dpythons"}},
+                    Told{"FreeThreaded",
+                         "\"tag\": \"\\(cp[0-9]*\\)\"",
+                         "\"tag\": \"\\1t\"",
+                         {"error 5:", "no loader tesseract_python_cp3", "t.so"}},
+                    Told{"Implementation",
+                         "cpython",
+                         "pypy",
+                         {"error 5:", "is pypy; only CPython can be embedded"}},
+                    Told{"Static",
+                         "\"library\": \"[^\"]*\"",
+                         "\"library\": \"\"",
+                         {"error 11:", "has no shared library libpython"}},
+                    Told{"Silent", ".*", "", {"error 5:", "can't be asked for its version"}}),
+    [](const auto &told) { return std::string(told.param.name); });
 
 TEST(Errors, ListWhereALoaderWasLookedFor) {
   const Folder empty;

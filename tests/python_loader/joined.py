@@ -5,12 +5,14 @@ Calls by ctypes, once with the GIL given up (CDLL) and once with it held (PyDLL)
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
 import signal
 import sys
 import threading
+import time
 import warnings
 from ctypes import POINTER, byref, c_char_p, c_uint32, c_uint64, c_void_p
 
@@ -169,6 +171,23 @@ def test_threads_may_share_a_component(host: Host) -> None:
     host.library.tesseract_close(component)
 
 
+def test_an_interrupt_reaches_the_caller(host: Host) -> None:
+    component = host.open("threads")
+    interrupt = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    interrupt.start()
+    interrupted = False
+    try:
+        with contextlib.suppress(HostError):
+            host.apply(component, '{"x": [1.0], "spin": 30.0}')
+        time.sleep(10.0)
+    except KeyboardInterrupt:
+        interrupted = True
+    assert interrupted
+    interrupt.join()
+    host.apply(component, '{"x": [1.0]}')
+    host.library.tesseract_close(component)
+
+
 def test_warnings_stay_the_process_s(host: Host) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -191,6 +210,26 @@ def test_a_forked_child_goes_on(host: Host) -> None:
             print("in the child:", failure, flush=True)
         finally:
             os._exit(code)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0, status
+    assert host.apply(component)["prefix"] == sys.prefix
+    host.library.tesseract_close(component)
+
+
+def test_a_forked_child_lacks_the_threads_of_components(host: Host) -> None:
+    component = host.open("environment", '{"threads": "owner"}')
+    host.apply(component)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            host.apply(component)
+        except HostError as error:
+            code = 0 if str(error).startswith("11:") and "forked" in str(error) else 2
+        host.library.tesseract_close(component)
+        again = host.open("environment", '{"threads": "owner"}')
+        code += 4 * (host.apply(again)["prefix"] != sys.prefix)
+        os._exit(code)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0, status
     assert host.apply(component)["prefix"] == sys.prefix

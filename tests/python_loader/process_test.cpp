@@ -6,6 +6,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 Outcome ending(const std::string &verb, const std::string &leave) {
   return embed({verb, module_path("ending"), "{}", "{\"leave\": \"" + leave + "\"}"});
@@ -23,6 +24,47 @@ TEST(Ending, WithBusyDaemonThreads) {
 TEST(Ending, AfterClosing) {
   EXPECT_EQ(ending("json", "daemon").code, 0);
 }
+
+// Three threads call on and on, in a body that sleeps, computes, or is left at once.
+class Busy : public testing::TestWithParam<std::pair<const char *, const char *>> {
+ protected:
+  static std::string inputs() { return GetParam().second; }
+};
+
+TEST_P(Busy, ProcessEnds) {
+  const Outcome run = embed({"leave-busy", module_path("threads"), "{}", inputs()});
+  EXPECT_EQ(run.code, 0) << run.output;
+  EXPECT_EQ(run.output, "");
+}
+
+TEST_P(Busy, ProcessEndsWhereComponentsHaveThreads) {
+  const std::string options = R"({"threads": "owner"})";
+  const Outcome run = embed({"leave-busy", module_path("threads"), options, inputs()});
+  EXPECT_EQ(run.code, 0) << run.output;
+  EXPECT_EQ(run.output, "");
+}
+
+TEST_P(Busy, ShutdownWaitsForRunningCalls) {
+  const Outcome run = embed({"shutdown-busy", module_path("threads"), "{}", inputs()});
+  EXPECT_EQ(run.code, 0) << run.output;
+  EXPECT_THAT(run.output, StartsWith("shut down\nerror 11:"));
+}
+
+TEST_P(Busy, InterpreterOfTheProgramEnds) {
+  Variables variables = clean_variables();
+  variables["PYTHONPATH"] = ask_python("sysconfig.get_path('purelib')");
+  const Outcome run =
+      embed({"finalize-busy", module_path("threads"), "{}", library_of_tested_python(), inputs()},
+            variables);
+  EXPECT_EQ(run.code, 0) << run.output;
+  EXPECT_THAT(run.output, StartsWith("finalized 0\nerror 11:"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Bodies, Busy,
+                         testing::Values(std::pair("Short", R"({"x": [1.0]})"),
+                                         std::pair("Sleeping", R"({"x": [1.0], "pause": 0.2})"),
+                                         std::pair("Computing", R"({"x": [1.0], "spin": 2.0})")),
+                         [](const auto &body) { return body.param.first; });
 
 TEST(Shutdown, FlushesAndRunsAtexitFunctions) {
   const Outcome run = ending("shutdown", "text and atexit");
@@ -64,9 +106,12 @@ class Multiprocessing : public testing::TestWithParam<const char *> {};
 TEST_P(Multiprocessing, WorksInModules) {
   const std::string method = GetParam();
   const std::string inputs = R"({"numbers": [1, 2, 3], "method": ")" + method + "\"}";
-  const Outcome run = embed({"json", module_path("processes"), "{}", inputs}, {{"PYTHONPATH", ""}});
-  EXPECT_EQ(run.code, 0) << run.output;
-  EXPECT_THAT(run.output, HasSubstr(R"({"squares":[1,4,9],"cubes":[1,8,27]})"));
+  for (const char *options : {"{}", R"({"threads": "owner"})"}) {
+    const Outcome run =
+        embed({"json", module_path("processes"), options, inputs}, {{"PYTHONPATH", ""}});
+    EXPECT_EQ(run.code, 0) << run.output;
+    EXPECT_THAT(run.output, HasSubstr(R"({"squares":[1,4,9],"cubes":[1,8,27]})"));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, Multiprocessing, testing::Values("fork", "spawn", "forkserver"));

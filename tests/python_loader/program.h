@@ -74,6 +74,11 @@ inline std::string ask_python(const std::string &expression) {
   return run.output.substr(0, run.output.find('\n'));
 }
 
+inline std::string library_of_tested_python() {
+  return ask_python(
+      "os.path.join(sysconfig.get_config_var('LIBDIR'), sysconfig.get_config_var('INSTSONAME'))");
+}
+
 // A virtual environment of the tested interpreter, with or without its packages.
 struct Environment : Folder {
   std::filesystem::path packages;  // its site-packages

@@ -81,6 +81,25 @@ TEST(Threads, MayOpenAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
+// Both are inside at once: each waits, without the GIL, until the other is.
+TEST(Threads, TwoComponentsRunAtOnce) {
+  for (const char *options : {"{}", R"({"threads": "owner"})"}) {
+    const Component one("meets", options), two("meets", options);
+    int to_one[2], to_two[2];
+    ASSERT_EQ(pipe(to_one) + pipe(to_two), 0);
+    const auto meets = [](const Component &component, int tell, int hear) {
+      const nlohmann::json json = {{"tell", tell}, {"hear", hear}};
+      return Application(component, {{}, json.dump()}).values().at("met") == true;
+    };
+    bool first = false;
+    std::thread other([&] { first = meets(one, to_two[1], to_one[0]); });
+    EXPECT_TRUE(meets(two, to_one[1], to_two[0])) << options;
+    other.join();
+    EXPECT_TRUE(first) << options;
+    for (const int end : {to_one[0], to_one[1], to_two[0], to_two[1]}) close(end);
+  }
+}
+
 // Python's functions, found as an extension module finds them.
 template <typename Function>
 Function python(const char *name) {

@@ -66,6 +66,20 @@ Report describe_plainly(PyObject *exception) {
   return result;
 }
 
+// Ctrl-C in a Python process whose own code called: it reached the module, in whose place the
+// caller is to get it.  That works for the main thread alone, as interrupts do.
+void pass_interrupt_on(PyObject *exception) {
+  if (!PyErr_GivenExceptionMatches(exception, PyExc_KeyboardInterrupt)) return;
+  if (!PyEval_GetFrame()) return;  // nobody of Python's is waiting
+  const Ref threading(PyImport_ImportModule("threading"));
+  const Ref main(threading ? PyObject_CallMethod(threading.get(), "main_thread", nullptr)
+                           : nullptr);
+  const Ref current(main ? PyObject_CallMethod(threading.get(), "current_thread", nullptr)
+                         : nullptr);
+  if (current && current.get() == main.get()) PyErr_SetInterrupt();
+  PyErr_Clear();
+}
+
 }  // namespace
 
 int32_t report(tesseract_frame *frame, const CallFailure &failure) {
@@ -86,6 +100,7 @@ int32_t report_exception(tesseract_frame *frame) {
     PyErr_Clear();
     result = describe_plainly(exception.get());
   }
+  pass_interrupt_on(exception.get());
   report(frame, {result.status, result.path, result.message});
   if (!result.traceback.empty()) {
     frame->host->error_detail(frame, TESSERACT_DETAIL_TRACEBACK, result.traceback.data(),

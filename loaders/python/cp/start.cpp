@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cancel.h"
+#include "ending.h"
 #include "errors.h"
 #include "support.h"
 #include "thread_state.h"
@@ -97,7 +98,10 @@ int32_t prepare(const PythonStart *request, tesseract_frame *frame) {
     create_exporter_type();
     load_support(request->package, !joined);
     install_cancel_hook();
-    if (joined) register_fork();
+    if (joined) {
+      register_fork();
+      watch_end();
+    }
     if (!environment_prefix) environment_prefix = system_text("prefix");
     if (!environment_executable) environment_executable = system_text("executable");
     return TESSERACT_OK;
@@ -108,6 +112,7 @@ int32_t prepare(const PythonStart *request, tesseract_frame *frame) {
 
 int32_t start(const PythonStart *request, tesseract_frame *frame) {
   host = request->host;
+  find_lose_thread(*host);
   watch_forks();
   // What a failed start leaves behind can't be started again.
   static auto &failed = *new std::string;

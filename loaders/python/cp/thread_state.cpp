@@ -75,9 +75,9 @@ void make_kept_state() {
 
 bool interpreter_lives() {
 #if PY_VERSION_HEX >= 0x030D0000
-  return !lost_to_fork && Py_IsInitialized() && !Py_IsFinalizing();
+  return !lost_to_fork && !is_ending_elsewhere() && Py_IsInitialized() && !Py_IsFinalizing();
 #else
-  return !lost_to_fork && Py_IsInitialized() && !_Py_IsFinalizing();
+  return !lost_to_fork && !is_ending_elsewhere() && Py_IsInitialized() && !_Py_IsFinalizing();
 #endif
 }
 
@@ -92,12 +92,18 @@ void watch_forks() {
 
 Entry::Entry() : lives_(interpreter_lives()) {
   if (!lives_) return;
+  Barrier barrier;
   if (!PyGILState_GetThisThreadState()) make_kept_state();
   state_ = PyGILState_Ensure();
+  barrier.pass();
 }
 
 Entry::~Entry() {
-  if (lives_) PyGILState_Release(state_);
+  if (!lives_) return;
+  stop_if_asked_to_end();
+  Barrier barrier;
+  PyGILState_Release(state_);
+  barrier.pass();
 }
 
 void resume_in_child() {

@@ -1,6 +1,7 @@
 // Entering Python from any thread.
 #pragma once
 
+#include "ending.h"
 #include "float_environment.h"
 #include "python.h"
 
@@ -42,7 +43,11 @@ class Entry {
 class Pause {
  public:
   Pause() : state_(PyEval_SaveThread()) {}
-  ~Pause() { PyEval_RestoreThread(state_); }
+  ~Pause() {
+    Barrier barrier;
+    PyEval_RestoreThread(state_);
+    barrier.pass();
+  }
   Pause(const Pause &) = delete;
   Pause &operator=(const Pause &) = delete;
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -146,6 +147,7 @@ class Schemas:
         for name in ("InputSchema", "OutputSchema", "apply"):
             if not hasattr(module, name):
                 raise AttributeError(f"{module.__file__} does not define {name}")
+        _check_kinds(module)
         self.inputs: Any = module.InputSchema
         self.outputs: Any = module.OutputSchema
         self.requests: dict[str, type[BaseModel]] = {
@@ -175,6 +177,18 @@ class Schemas:
         if self._derivatives is None:
             raise NotImplementedError("the module has no derivative endpoint")
         return self._derivatives
+
+
+def _check_kinds(module: ModuleType) -> None:
+    """OpenError where a schema can't be a type, or an endpoint can't be called."""
+    for name in ("InputSchema", "OutputSchema"):
+        schema = getattr(module, name)
+        if isinstance(schema, type) or typing.get_origin(schema) or hasattr(schema, "__value__"):
+            continue
+        raise OpenError(f"{module.__file__}: {name} must be a pydantic model, not {schema!r:.80}")
+    for name in FUNCTIONS.values():
+        if not callable(getattr(module, name, print)):
+            raise OpenError(f"{module.__file__}: {name} must be a function")
 
 
 def result_model(title: str, schema: Any) -> type[RootModel[Any]]:

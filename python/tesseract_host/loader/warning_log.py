@@ -1,11 +1,14 @@
-"""Warnings that modules raise, in the log of the component that runs on the thread."""
+"""Warnings that modules raise, and what their finalizers raise, in the log of the component that
+runs on the thread.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tesseract_host.loader.streams import Log
@@ -29,10 +32,11 @@ def to_log(log: Log | None) -> Iterator[None]:
 
 
 def route() -> None:
-    """Has warnings of the whole process go through here: for one whose Python is the loader's own.
+    """Has warnings of the whole process go through here, and exceptions that nobody can catch: for
+    one whose Python is the loader's own.
 
-    Filters and `warnings.catch_warnings` work as ever.  Outside of a component's calls, warnings
-    are shown as before.
+    Filters and `warnings.catch_warnings` work as ever.  Outside of a component's calls, both are
+    shown as before.
     """
     shown_before = warnings.showwarning
     if getattr(shown_before, "routes", False):
@@ -55,3 +59,18 @@ def route() -> None:
 
     showwarning.routes = True  # type: ignore[attr-defined]
     warnings.showwarning = showwarning
+    sys.unraisablehook = _unraisable(sys.unraisablehook)
+
+
+def _unraisable(shown_before: Callable[[Any], Any]) -> Callable[[Any], None]:
+    def hook(ignored: Any) -> None:
+        log = getattr(_thread, "log", None)
+        if log is None:
+            shown_before(ignored)
+            return
+        error = ignored.exc_value
+        with contextlib.suppress(Exception):
+            where = f"{ignored.err_msg or 'exception ignored in'} {ignored.object!r}"
+            log(LEVEL_WARNING, f"{where}: {type(error).__name__}: {error}")
+
+    return hook

@@ -11,6 +11,7 @@ from tesseract_core.runtime import Array, Float64
 class InputSchema(BaseModel):
     x: Array[(None,), Float64]
     pause: float = 0.0
+    spin: float = 0.0
 
 
 class OutputSchema(BaseModel):
@@ -25,6 +26,9 @@ state = threading.local()
 def apply(inputs: InputSchema) -> OutputSchema:
     state.calls = getattr(state, "calls", 0) + 1
     time.sleep(inputs.pause)  # lets other threads of Python run
+    until = time.monotonic() + inputs.spin
+    while time.monotonic() < until:
+        pass
     warnings = []
     with np.errstate(all="call", under="ignore", call=lambda *what: warnings.append(what)):
         y = inputs.x * np.float64(0.5)

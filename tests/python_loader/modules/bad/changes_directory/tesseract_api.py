@@ -1,0 +1,18 @@
+import os
+import tempfile
+
+from pydantic import BaseModel
+from tesseract_core.runtime import Array, Float64
+
+
+class InputSchema(BaseModel):
+    x: Array[(None,), Float64]
+
+
+class OutputSchema(BaseModel):
+    y: Array[(None,), Float64]
+
+
+def apply(inputs):
+    os.chdir(tempfile.gettempdir())
+    return OutputSchema(y=inputs.x)

@@ -1,0 +1,9 @@
+from pydantic import BaseModel
+
+
+class OutputSchema(BaseModel):
+    pass
+
+
+def apply(inputs):
+    return OutputSchema()

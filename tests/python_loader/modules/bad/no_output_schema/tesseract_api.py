@@ -1,0 +1,9 @@
+from pydantic import BaseModel
+
+
+class InputSchema(BaseModel):
+    pass
+
+
+def apply(inputs):
+    return {}

@@ -1,0 +1,15 @@
+from pydantic import BaseModel
+from tesseract_core.runtime import Array, Float64
+
+
+class InputSchema(BaseModel):
+    x: Array[(None,), Float64]
+
+
+class OutputSchema(BaseModel):
+    y: Array[(None,), Float64]
+
+
+def apply(inputs):
+    inputs.x[0] = 7.0
+    return OutputSchema(y=inputs.x)
