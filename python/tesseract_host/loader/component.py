@@ -47,7 +47,7 @@ class Component:
         self, path: str, options: dict[str, Any], log: Callable[[int, str], None] | None
     ) -> None:
         self._threads = checked_options(options)
-        file = module_file(path)
+        file = self._file(path)
         self.name = file.parent.name if file.stem == "tesseract_api" else file.stem
         self.settings = config.Settings(_given_settings(file, options))
         self.settings.get_config()  # a bad value is an error before the module runs
@@ -64,6 +64,9 @@ class Component:
         self.endpoints = frozenset(
             name for name, function in FUNCTIONS.items() if hasattr(self.module, function)
         )
+
+    def _file(self, path: str) -> Path:
+        return module_file(path)
 
     def _load(self, file: Path, export: bool) -> ModuleType:
         if export:

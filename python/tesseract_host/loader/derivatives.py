@@ -38,14 +38,14 @@ class DerivativeTypes:
             raise RuntimeError("No differentiable inputs found in InputSchema")
         if not self.outputs:
             raise RuntimeError("No differentiable outputs found in OutputSchema")
-        self._input_path: Any = path_type(self.inputs)
+        self.input_path: Any = path_type(self.inputs)
         self._output_path: Any = path_type(self.outputs)
 
     def request(self, endpoint: str, schema: Any) -> type[BaseModel]:
         """The model of a request to "jacobian", "jvp" or "vjp"."""
         short = {"jacobian": "jac"}.get(endpoint, endpoint)
         inputs = generated.subclass(schema, f"{endpoint.capitalize()}_")
-        existing = Annotated[self._input_path, AfterValidator(_exists)]
+        existing = Annotated[self.input_path, AfterValidator(_exists)]
         fields: dict[str, Any] = {
             f"{short}_inputs": (set[existing], Field(min_length=1)),
             f"{short}_outputs": (set[self._output_path], Field(min_length=1)),
@@ -53,7 +53,7 @@ class DerivativeTypes:
         seeds: Any = Array[..., None]
         if endpoint == "jvp":
             tangents = AfterValidator(self._check_tangents)
-            fields["tangent_vector"] = (Annotated[dict[self._input_path, seeds], tangents], ...)
+            fields["tangent_vector"] = (Annotated[dict[self.input_path, seeds], tangents], ...)
         elif endpoint == "vjp":
             cotangents = AfterValidator(self._check_cotangents)
             fields["cotangent_vector"] = (

@@ -1,0 +1,161 @@
+"""What all views of one `Tesseract` share: the opened component and how it is called."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tesseract_host.loader import Component, openapi
+from tesseract_host.loader.streams import LEVEL_OUTPUT
+
+ALIAS = "tesseract_api"
+
+# Of the levels of the C interface; what modules print is of no special importance.
+LOG_LEVELS = {
+    1: logging.DEBUG,
+    2: logging.INFO,
+    3: logging.WARNING,
+    4: logging.ERROR,
+    LEVEL_OUTPUT: logging.INFO,
+}
+
+# Endpoints by the names of the client's methods.
+SHORT = {"jacobian_vector_product": "jvp", "vector_jacobian_product": "vjp"}
+
+_all: weakref.WeakSet[Client] = weakref.WeakSet()
+
+
+class Client:
+    """One opened component.
+
+    Calls are made one at a time, by whatever threads, unless it was opened with
+    `threads="concurrent"`; a thread may call again from within a call.
+    """
+
+    def __init__(
+        self, source: str | os.PathLike[str] | ModuleType, options: dict[str, Any], streams: Any
+    ) -> None:
+        self.streams = streams
+        self.gpu_transport = "none"
+        if isinstance(source, ModuleType):
+            self.component: Component = ImportedComponent(source, options, self._log)
+        else:
+            self.component = Component(os.fspath(source), options, self._log)
+            sys.modules[ALIAS] = self.component.module
+        config = self.component.settings.get_config()
+        self.gpu_transport = config.gpu_transport
+        self.names = openapi.endpoint_names(self.component)
+        self.lock = threading.RLock()
+        self.guard: contextlib.AbstractContextManager[Any] = self.lock
+        if options.get("threads") == "concurrent":
+            self.guard = contextlib.nullcontext()
+        self._records_runs = streams is not False or config.output_path != "."
+        self._openapi: dict[str, Any] | None = None
+        self._callers = {
+            name: _caller(self.component, SHORT.get(name, name))
+            for name in self.names
+            if name not in ("health", "test")
+        }
+        _all.add(self)
+        weakref.finalize(self, self.component.close).atexit = False
+
+    def caller(self, endpoint: str) -> Callable[[dict[str, Any]], Any]:
+        """The shortest way to call an endpoint without a run id."""
+        found = self._callers.get(endpoint)
+        if found is None or self._records_runs:
+            return functools.partial(self.call, endpoint)
+        return found
+
+    def call(self, endpoint: str, payload: dict[str, Any], run_id: str | None = None) -> Any:
+        """Calls an endpoint, as the run `run_id` where one is given."""
+        function = self._callers.get(endpoint)
+        if function is None:
+            raise self._lacks(endpoint)
+        with self.guard, self._run(run_id):
+            return function(payload)
+
+    @property
+    def openapi(self) -> dict[str, Any]:
+        """The published schema, built when it is first asked for."""
+        if self._openapi is None:
+            self._openapi = openapi.build(self.component)
+        return self._openapi
+
+    def test(self, specification: Any) -> None:
+        """Makes a regression test; see `regression.run`."""
+        from tesseract_host import regression
+
+        if "test" not in self.names:
+            raise NotImplementedError(
+                f"{self.component.name} was opened with debug=False, so it has no test endpoint"
+            )
+        with self.guard, self._run(None):
+            regression.run(self.component, specification, self.names)
+
+    def _lacks(self, endpoint: str) -> Exception:
+        text = f"{self.component.name} has no {endpoint}; it has {', '.join(self.names)}"
+        return RuntimeError(text) if endpoint == "abstract_eval" else NotImplementedError(text)
+
+    def _run(self, run_id: str | None) -> contextlib.AbstractContextManager[Any]:
+        if run_id is None and not self._records_runs:
+            return contextlib.nullcontext()
+        if not isinstance(self.streams, bool) and not callable(self.streams):
+            raise ValueError(f"stream_logs must be True, False or callable, not {self.streams!r}")
+        run = getattr(self.component, "run", None)
+        return contextlib.nullcontext() if run is None else run(run_id)
+
+    def _log(self, level: int, line: str) -> None:
+        """What a module prints, and what the loader has to say of it."""
+        if level == LEVEL_OUTPUT and callable(self.streams):
+            self.streams(line)
+        elif level == LEVEL_OUTPUT and self.streams is True:
+            print(line, file=sys.stderr)
+        else:
+            logging.getLogger(__package__).log(LOG_LEVELS.get(level, logging.DEBUG), "%s", line)
+
+
+class ImportedComponent(Component):
+    """A component of a module that the caller imported; used as it is, globals shared.
+
+    What the module imported is what it uses: neither its helper modules nor its output are kept
+    apart, and `get_config` is that of the package it imported it from.
+    """
+
+    def __init__(
+        self, module: ModuleType, options: dict[str, Any], log: Callable[[int, str], None]
+    ) -> None:
+        self._given = module
+        super().__init__(module.__name__, options, log)
+
+    def _file(self, path: str) -> Path:
+        file = getattr(self._given, "__file__", None)
+        return Path(file).absolute() if file else Path.cwd() / f"{path}.py"
+
+    def _load(self, file: Path, export: bool) -> ModuleType:
+        self.isolation.close()  # its package stays empty
+        return self._given
+
+
+def _caller(component: Component, endpoint: str) -> Callable[[dict[str, Any]], Any]:
+    make = getattr(component, "caller", None)
+    if make is None:
+        return functools.partial(component.call, endpoint)
+    made: Callable[[dict[str, Any]], Any] = make(endpoint)
+    return made
+
+
+def _renew_locks() -> None:
+    for client in list(_all):
+        client.lock._at_fork_reinit()  # type: ignore[attr-defined]
+
+
+os.register_at_fork(after_in_child=_renew_locks)
