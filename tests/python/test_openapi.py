@@ -102,7 +102,7 @@ class TD(TypedDict):
 
 SHAPES = """
 class InputSchema(BaseModel):
-    'The inputs.'
+    'All that goes in.'
     a: Differentiable[Array[(None, 3), "float64"]]
     sub: Sub
     subs: list[Sub] = []
@@ -171,8 +171,6 @@ class OutputSchema(BaseModel):
     + PLAIN,
 }
 
-HOST_TEXTS = {"Base64ArrayData": ["buffer"]}  # components whose examples are texts
-
 
 def comparable(node: Any, source: str, place: str = "") -> Any:
     """Without the descriptions that the author did not write; NaN equal to itself."""
@@ -210,6 +208,9 @@ def test_equals_the_reference(reference: Any, name: str, tmp_path: Path) -> None
     source = MODULES[name]
     path = support.write(tmp_path / "c", source)
     ours, theirs = schemas_of(reference, path)
+    if name == "same names":  # theirs tells its own module apart, not the author's
+        text = json.dumps(theirs).replace("tesseract_core__runtime__schema_generation", path.stem)
+        theirs = json.loads(text)
     assert list(ours["components"]["schemas"]) == list(theirs["components"]["schemas"])
     assert comparable(ours, source) == comparable(theirs, source)
 

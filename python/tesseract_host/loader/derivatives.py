@@ -39,7 +39,7 @@ class DerivativeTypes:
         if not self.outputs:
             raise RuntimeError("No differentiable outputs found in OutputSchema")
         self.input_path: Any = path_type(self.inputs)
-        self._output_path: Any = path_type(self.outputs)
+        self.output_path: Any = path_type(self.outputs)
 
     def request(self, endpoint: str, schema: Any) -> type[BaseModel]:
         """The model of a request to "jacobian", "jvp" or "vjp"."""
@@ -48,7 +48,7 @@ class DerivativeTypes:
         existing = Annotated[self.input_path, AfterValidator(_exists)]
         fields: dict[str, Any] = {
             f"{short}_inputs": (set[existing], Field(min_length=1)),
-            f"{short}_outputs": (set[self._output_path], Field(min_length=1)),
+            f"{short}_outputs": (set[self.output_path], Field(min_length=1)),
         }
         seeds: Any = Array[..., None]
         if endpoint == "jvp":
@@ -57,7 +57,7 @@ class DerivativeTypes:
         elif endpoint == "vjp":
             cotangents = AfterValidator(self._check_cotangents)
             fields["cotangent_vector"] = (
-                Annotated[dict[self._output_path, seeds], cotangents],
+                Annotated[dict[self.output_path, seeds], cotangents],
                 ...,
             )
         title = {"jacobian": "Jacobian"}.get(endpoint, endpoint.upper())

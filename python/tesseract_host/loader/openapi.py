@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import copy
 import inspect
+import json
+import math
 from collections.abc import Iterator
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, RootModel, create_model
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
@@ -18,10 +20,10 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 from tesseract_host.loader import openapi_texts as texts
 from tesseract_host.loader import walk
 from tesseract_host.loader.derivatives import INDEX_PATTERN
-from tesseract_host.loader.openapi_arrays import ARRAY_DATA, array_schema, declared
+from tesseract_host.loader.openapi_arrays import ARRAY_DATA, DATA, array_schema, declared
 from tesseract_host.loader.openapi_arrays import title as array_title
 from tesseract_host.runtime import _paths
-from tesseract_host.runtime.schema_types import Array, ShapeDType, is_differentiable
+from tesseract_host.runtime.schema_types import Array, is_differentiable
 from tesseract_host.regression import TestOutputSchema, TestSpec
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ BODIES = {
     "test": ("TestSpec", "TestOutputSchema"),
 }
 SHORT = {"jvp": "jacobian_vector_product", "vjp": "vector_jacobian_product"}
+
+Mode = Literal["validation", "serialization"]
 
 _MARK = "x-tesseract-array"
 
@@ -132,24 +136,23 @@ class _Generator(GenerateJsonSchema):
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012
 
     def generate_inner(self, schema: Any) -> dict[str, Any]:
-        annotation = _array_type(schema)
+        annotation = (schema.get("metadata") or {}).get("tesseract_array")
         if annotation is None:
             return super().generate_inner(schema)
         array = declared(annotation)
-        name = array_title(array)
-        return {_MARK: array} if name is None else {_MARK: array, "title": name}
+        return {_MARK: array, "title": array_title(array)}
 
-    def field_title_should_be_set(self, schema: Any) -> bool:
-        return _array_type(schema) is None and super().field_title_should_be_set(schema)
-
-
-def _array_type(schema: Any) -> Any:
-    return (schema.get("metadata") or {}).get("tesseract_array")
+    def bytes_schema(self, schema: Any) -> dict[str, Any]:
+        content = super().bytes_schema(schema)
+        if content.get("format") == "binary":
+            del content["format"]
+            content["contentMediaType"] = "application/octet-stream"
+        return content
 
 
 def _components(component: Component, names: list[str]) -> dict[str, Any]:
     _, document = models_json_schema(
-        [(model, "validation") for model in _models(component, names)],
+        list(_models(component, names)),
         ref_template=REFERENCE + "{model}",
         schema_generator=_Generator,
     )
@@ -158,7 +161,8 @@ def _components(component: Component, names: list[str]) -> dict[str, Any]:
         name.replace(package, ""): _finished(schema, REFERENCE + package)
         for name, schema in document.get("$defs", {}).items()
     }
-    schemas.update(copy.deepcopy(ARRAY_DATA))
+    if f'{REFERENCE}{DATA[0]}"' in json.dumps(schemas):
+        schemas.update(copy.deepcopy(ARRAY_DATA))
     schemas.update(copy.deepcopy(texts.VALIDATION_ERRORS))
     _describe(schemas)
     for side, name in (("inputs", "ApplyInputSchema"), ("outputs", "ApplyOutputSchema")):
@@ -168,40 +172,42 @@ def _components(component: Component, names: list[str]) -> dict[str, Any]:
     return dict(sorted(schemas.items()))
 
 
-def _models(component: Component, names: list[str]) -> Iterator[type[BaseModel]]:
+def _models(component: Component, names: list[str]) -> Iterator[tuple[type[BaseModel], Mode]]:
     schemas = component.schemas
     for endpoint, request in schemas.requests.items():
-        yield request
+        yield request, "validation"
         if endpoint in schemas.results:
-            yield schemas.results[endpoint]
+            yield schemas.results[endpoint], "serialization"
         else:
-            yield _derivative_result(component, SHORT.get(endpoint, endpoint))
-    yield ShapeDType
+            yield _derivative_result(component, endpoint), "serialization"
     if "test" in names:
-        yield TestSpec
-        yield TestOutputSchema
+        yield TestSpec, "validation"
+        yield TestOutputSchema, "serialization"
 
 
 def _derivative_result(component: Component, endpoint: str) -> type[BaseModel]:
+    types = component.schemas.derivatives
     arrays: Any = Array[..., None]
-    content: Any = dict[str, arrays]
+    content: Any
     if endpoint == "jacobian":
-        content = dict[str, dict[component.schemas.derivatives.input_path, arrays]]  # type: ignore[name-defined]
-    return create_model(BODIES[endpoint][1], __base__=RootModel[content])
+        content = dict[types.output_path, dict[types.input_path, arrays]]  # type: ignore[name-defined]
+    else:
+        content = dict[types.output_path if endpoint == "jvp" else types.input_path, arrays]  # type: ignore[misc]
+    title = BODIES[SHORT.get(endpoint, endpoint)][1]
+    return create_model(title, __base__=RootModel[content])
 
 
 def _finished(node: Any, package: str) -> Any:
     """A part of the generated schema with arrays in place of their marks, and without nulls."""
     if isinstance(node, list):
         return [_finished(item, package) for item in node]
+    if isinstance(node, float) and not math.isfinite(node):
+        return None
     if not isinstance(node, dict):
         return node.replace(package, REFERENCE) if _is_reference(node, package) else node
     array = node.get(_MARK)
-    content = {
-        key: _finished(value, package)
-        for key, value in node.items()
-        if value is not None and key != _MARK
-    }
+    entries = ((key, _finished(value, package)) for key, value in node.items() if key != _MARK)
+    content = {key: value for key, value in entries if value is not None}
     return content if array is None else {**array_schema(array), **content}
 
 
@@ -210,20 +216,25 @@ def _is_reference(node: Any, package: str) -> bool:
 
 
 def _describe(schemas: dict[str, Any]) -> None:
+    """Puts in our texts, and writes patterns of paths as tesseract-core does: JSON schemas, unlike
+    pydantic, know no other digits than these ten.
+    """
     for name, described in texts.DESCRIPTIONS.items():
+        if name not in schemas:
+            continue
         for field, text in described.items():
-            if name in schemas:
-                place = schemas[name]["properties"][field] if field else schemas[name]
-                place["description"] = text
-                for key in ("items", "propertyNames"):
-                    _digits(place.get(key, {}))
+            place = schemas[name]["properties"][field] if field else schemas[name]
+            place["description"] = text
+        if not name.startswith(("A", "S")):
+            schemas[name] = _replaced(schemas[name], INDEX_PATTERN, r"\[\d+\]")
 
 
-def _digits(types: dict[str, Any]) -> None:
-    """Positions in patterns of paths as tesseract-core writes them; in JSON schemas, the same."""
-    for member in types.get("anyOf", [types]):
-        if "pattern" in member:
-            member["pattern"] = member["pattern"].replace(INDEX_PATTERN, r"\[\d+\]")
+def _replaced(node: Any, old: str, new: str) -> Any:
+    if isinstance(node, list):
+        return [_replaced(item, old, new) for item in node]
+    if isinstance(node, dict):
+        return {key.replace(old, new): _replaced(value, old, new) for key, value in node.items()}
+    return node.replace(old, new) if isinstance(node, str) else node
 
 
 # ---- Extensions --------------------------------------------------------------------------------
@@ -254,7 +265,8 @@ def field_order(schema: Any) -> dict[str, list[str]]:
         for member in walk.members(node):
             inside = walk.container(member)
             if walk.is_model(member):
-                found.setdefault(walk.pattern_text(pattern), list(member.model_fields))
+                names = found.setdefault(walk.pattern_text(pattern), [])
+                names.extend(name for name in member.model_fields if name not in names)
                 for name, field in member.model_fields.items():
                     visit(field.annotation, (*pattern, _paths.Step("name", name)))
             elif inside is not None:
@@ -262,4 +274,4 @@ def field_order(schema: Any) -> dict[str, list[str]]:
                     visit(item, (*pattern, inside[0]))
 
     visit(schema, ())
-    return found
+    return {pattern: names for pattern, names in found.items() if names}

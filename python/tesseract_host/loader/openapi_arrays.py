@@ -21,12 +21,13 @@ def declared(annotation: Any) -> Declared:
     return annotation.expected_shape, annotation.expected_dtype, flags
 
 
-def title(array: Declared) -> str | None:
-    """The title of the object; one of any rank has none."""
+def title(array: Declared) -> str:
+    """The title of the object."""
     shape, dtype, flags = array
     if isinstance(shape, EllipsisType):
-        return None
-    axes = "_".join("any" if n is None else str(n) for n in shape) or "scalar"
+        axes = "anyrank"
+    else:
+        axes = "_".join("any" if n is None else str(n) for n in shape) or "scalar"
     return f"EncodedArrayModel__{axes}__{dtype}__{'_'.join(flags) or 'noflags'}"
 
 
