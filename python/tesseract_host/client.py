@@ -331,7 +331,7 @@ class Tesseract:
         return self._view(self._client, encoding)
 
     def resolve_gpu_transport(self) -> str:
-        """ "cuda_ipc" if device arrays may be given and returned as they are, else "none"."""
+        """Whether device arrays may be given and returned as they are: "cuda_ipc", else "none"."""
         return self._encoding.gpu_transport or self._client.gpu_transport
 
     # ---- Servers, which this is none of --------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The published schema of a component: an OpenAPI 3.1 document, as tesseract-core's clients read it.
+"""The published schema of a component: an OpenAPI 3.1 document.
 
 Its structure is that of tesseract-core's; the explaining texts are our own, but for those that the
 module's author wrote.
@@ -22,9 +22,9 @@ from tesseract_host.loader import walk
 from tesseract_host.loader.derivatives import INDEX_PATTERN
 from tesseract_host.loader.openapi_arrays import ARRAY_DATA, DATA, array_schema, declared
 from tesseract_host.loader.openapi_arrays import title as array_title
-from tesseract_host.runtime import _paths
-from tesseract_host.runtime.schema_types import Array, is_differentiable
 from tesseract_host.regression import TestOutputSchema, TestSpec
+from tesseract_host.runtime import _paths, schema_types
+from tesseract_host.runtime.schema_types import is_differentiable
 
 if TYPE_CHECKING:
     from tesseract_host.loader.component import Component
@@ -187,12 +187,12 @@ def _models(component: Component, names: list[str]) -> Iterator[tuple[type[BaseM
 
 def _derivative_result(component: Component, endpoint: str) -> type[BaseModel]:
     types = component.schemas.derivatives
-    arrays: Any = Array[..., None]
-    content: Any
+    inputs: Any = types.input_path
+    outputs: Any = types.output_path
+    arrays: Any = schema_types.Array[..., None]  # type: ignore[misc]
+    content: Any = dict[inputs if endpoint == "vjp" else outputs, arrays]
     if endpoint == "jacobian":
-        content = dict[types.output_path, dict[types.input_path, arrays]]  # type: ignore[name-defined]
-    else:
-        content = dict[types.output_path if endpoint == "jvp" else types.input_path, arrays]  # type: ignore[misc]
+        content = dict[outputs, dict[inputs, arrays]]
     title = BODIES[SHORT.get(endpoint, endpoint)][1]
     return create_model(title, __base__=RootModel[content])
 
