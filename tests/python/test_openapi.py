@@ -241,12 +241,10 @@ def test_configuration_shows(reference: Any, options: dict[str, Any], tmp_path: 
 def test_docstrings_are_in_the_paths(reference: Any, tmp_path: Path) -> None:
     path = support.write(tmp_path / "c", MODULES["one path"])
     ours, theirs = schemas_of(reference, path)
-    for name, own in (
-        ("apply", "\n\nWhat apply does.\n\nAnd more.\n  Indented."),
-        ("jacobian", "\n\nby j"),
-    ):
+    for name, own in (("apply", "What apply does. And more. Indented."), ("jacobian", "by j")):
         for document in (ours, theirs):
-            assert document["paths"][f"/{name}"]["post"]["description"].endswith(own)
+            text = document["paths"][f"/{name}"]["post"]["description"]
+            assert " ".join(text.split()).endswith(f" {own}")
 
 
 def test_a_type_without_json_schema_fails_when_asked(tmp_path: Path) -> None:

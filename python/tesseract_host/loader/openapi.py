@@ -190,9 +190,11 @@ def _derivative_result(component: Component, endpoint: str) -> type[BaseModel]:
     inputs: Any = types.input_path
     outputs: Any = types.output_path
     arrays: Any = schema_types.Array[..., None]  # type: ignore[misc]
-    content: Any = dict[inputs if endpoint == "vjp" else outputs, arrays]
+    content: Any = dict[inputs, arrays]
     if endpoint == "jacobian":
-        content = dict[outputs, dict[inputs, arrays]]
+        content = dict[outputs, content]
+    elif endpoint == "jvp":
+        content = dict[outputs, arrays]
     title = BODIES[SHORT.get(endpoint, endpoint)][1]
     return create_model(title, __base__=RootModel[content])
 
