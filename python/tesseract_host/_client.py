@@ -45,11 +45,11 @@ class Client:
         self, source: str | os.PathLike[str] | ModuleType, options: dict[str, Any], streams: Any
     ) -> None:
         self.streams = streams
-        self.gpu_transport = "none"
+        log = _Log(streams)  # apart, as what the component holds outlives this
         if isinstance(source, ModuleType):
-            self.component: Component = ImportedComponent(source, options, self._log)
+            self.component: Component = ImportedComponent(source, options, log)
         else:
-            self.component = Component(os.fspath(source), options, self._log)
+            self.component = Component(os.fspath(source), options, log)
             sys.modules[ALIAS] = self.component.module
         config = self.component.settings.get_config()
         self.gpu_transport = config.gpu_transport
@@ -113,14 +113,21 @@ class Client:
         run = getattr(self.component, "run", None)
         return contextlib.nullcontext() if run is None else run(run_id)
 
-    def _log(self, level: int, line: str) -> None:
-        """What a module prints, and what the loader has to say of it."""
-        if level == LEVEL_OUTPUT and callable(self.streams):
-            self.streams(line)
-        elif level == LEVEL_OUTPUT and self.streams is True:
+
+class _Log:
+    """What becomes of what a module prints, and of what the loader has to say of it."""
+
+    def __init__(self, streams: Any) -> None:
+        self._streams = streams
+        self._logger = logging.getLogger(__package__)
+
+    def __call__(self, level: int, line: str) -> None:
+        if level == LEVEL_OUTPUT and callable(self._streams):
+            self._streams(line)
+        elif level == LEVEL_OUTPUT and self._streams is True:
             print(line, file=sys.stderr)
         else:
-            logging.getLogger(__package__).log(LOG_LEVELS.get(level, logging.DEBUG), "%s", line)
+            self._logger.log(LOG_LEVELS.get(level, logging.DEBUG), "%s", line)
 
 
 class ImportedComponent(Component):
@@ -143,6 +150,21 @@ class ImportedComponent(Component):
     def _load(self, file: Path, export: bool) -> ModuleType:
         self.isolation.close()  # its package stays empty
         return self._given
+
+    def function(self, endpoint: str) -> Callable[..., Any]:
+        found = super().function(endpoint)
+        if endpoint != "abstract_eval":
+            return found
+        return lambda inputs: _plain_shapes(found(inputs))
+
+
+def _plain_shapes(value: Any) -> Any:
+    """What a module returned with dicts in place of tesseract-core's shape objects."""
+    if isinstance(value, dict):
+        return {key: _plain_shapes(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain_shapes(item) for item in value]
+    return value.model_dump() if type(value).__name__ == "ShapeDType" else value
 
 
 def _caller(component: Component, endpoint: str) -> Callable[[dict[str, Any]], Any]:

@@ -84,7 +84,8 @@ class Tesseract:
             output_format: seen by the module only.
             gpu_transport: "none", or "cuda_ipc" if device arrays may be handed to the module;
                 else taken from `runtime_config`.
-            runtime_config: what the module's `get_config()` gives, by name.
+            runtime_config: what the module's `get_config()` gives, by name; stronger than the
+                arguments above but `gpu_transport`.
             stream_logs: what the module prints goes to stderr (True) or to this function, which
                 gets one line.
             threads: "serial", or "concurrent" if the module may be called by several threads at
@@ -102,18 +103,23 @@ class Tesseract:
         """
         if output_path is not None:
             Path(output_path).mkdir(parents=True, exist_ok=True)
-        options: dict[str, Any] = {
+        configuration = dict(runtime_config or {})
+        given = {
             "input_path": input_path,
             "output_path": output_path,
             "output_format": output_format,
+        }
+        options: dict[str, Any] = {
+            **{name: value for name, value in given.items() if name not in configuration},
             "gpu_transport": gpu_transport,
-            "runtime_config": None if runtime_config is None else dict(runtime_config),
+            "runtime_config": configuration,
             "stream_logs": stream_logs,
             "threads": threads,
             "export_pythonpath": export_pythonpath,
         }
         client = Client(tesseract_api, options, stream_logs)
-        encoding = RequestedEncoding(output_format, client.gpu_transport)
+        config = client.component.settings.get_config()
+        encoding = RequestedEncoding(config.output_format, config.gpu_transport)
         return cls._view(client, encoding)
 
     @classmethod
