@@ -12,21 +12,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from tesseract_host.client import Tesseract
-
 __all__ = ["Tesseract", "__version__"]
 
 __version__ = "0.1.0"
 
+if TYPE_CHECKING:
+    from tesseract_host.client import Tesseract
+else:
 
-def __getattr__(name: str) -> Any:
-    if name == "Tesseract":
-        from tesseract_host.client import Tesseract
+    def __getattr__(name: str) -> Any:
+        if name == "Tesseract":
+            from tesseract_host.client import Tesseract
 
-        globals()[name] = Tesseract
-        return Tesseract
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            globals()[name] = Tesseract
+            return Tesseract
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import gc
 import importlib
+import importlib.util
 import pickle
 import subprocess
 import sys
@@ -514,6 +515,19 @@ def apply(inputs):
     from tesseract_core.runtime.config import get_config
     return {"y": inner.apply({"x": [1.0], "c": 3})["y"], "c": get_config().name}
 """
+
+
+def test_without_tesseract_core_modules_get_ours(
+    ours: Any, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if "core" in name else find(name)
+    )
+    outer = support.write(tmp_path / "outer", NESTED.replace("inner = None", "kind = Tesseract"))
+    opened = ours.from_tesseract_api(outer)
+    assert sys.modules["tesseract_api"].kind is ours
+    assert opened.apply({"path": str(path)})["y"] == 3.0
 
 
 def test_a_module_may_call_another(both: Any, path: Path, tmp_path: Path) -> None:

@@ -234,7 +234,11 @@ def _environments() -> set[str]:
 
 
 def _imported_from(module: ModuleType | None) -> str | None:
-    """The real path of the entry of `sys.path` that a top-level module comes from, or None."""
+    """The real path of the entry of `sys.path` that a top-level module comes from, or None; None
+    for another name of a component's module.
+    """
+    if getattr(module, "__name__", "").startswith(f"{ROOT}."):
+        return None
     spec = getattr(module, "__spec__", None)
     places = list(getattr(spec, "submodule_search_locations", None) or ())
     if not places and getattr(spec, "has_location", False):

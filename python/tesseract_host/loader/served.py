@@ -8,6 +8,7 @@ belong to the component.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -98,7 +99,7 @@ class ServedModules:
     def _table(self, name: str) -> Callable[[str], Any]:
         """What gives the names of `<top>`, `<top>.runtime` or `<top>.runtime.<submodule>`."""
         if not name:
-            return {"runtime": self._runtime()}.__getitem__
+            return self._top_name
         if name == "runtime":
             return self._runtime_name
         submodule = name.partition(".")[2]
@@ -115,6 +116,15 @@ class ServedModules:
             names = experimental.names(self._settings, self._runs)
             return {**names, "__all__": list(names)}.__getitem__
         return _module_names(f"{HOST}.runtime.{submodule}")
+
+    def _top_name(self, name: str) -> Any:
+        if name == "runtime":
+            return self._runtime()
+        if name == "Tesseract" and importlib.util.find_spec(CORE) is None:
+            from tesseract_host.client import Tesseract
+
+            return Tesseract
+        raise LookupError(name)
 
     def _runtime(self) -> ModuleType:
         return self._served(f"{CORE}.runtime")
