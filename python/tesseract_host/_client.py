@@ -28,8 +28,18 @@ LOG_LEVELS = {
     LEVEL_OUTPUT: logging.INFO,
 }
 
-# Endpoints by the names of the client's methods.
+# The methods that call the module, and what the loader calls two of them.
+CALLS = (
+    "apply",
+    "jacobian",
+    "jacobian_vector_product",
+    "vector_jacobian_product",
+    "abstract_eval",
+)
 SHORT = {"jacobian_vector_product": "jvp", "vector_jacobian_product": "vjp"}
+
+# True if runs give the lines of the log to `stream_logs`.
+RUNS = hasattr(Component, "run")
 
 _all: weakref.WeakSet[Client] = weakref.WeakSet()
 
@@ -44,44 +54,41 @@ class Client:
     def __init__(
         self, source: str | os.PathLike[str] | ModuleType, options: dict[str, Any], streams: Any
     ) -> None:
-        self.streams = streams
         log = _Log(streams)  # apart, as what the component holds outlives this
         if isinstance(source, ModuleType):
             self.component: Component = ImportedComponent(source, options, log)
         else:
             self.component = Component(os.fspath(source), options, log)
             sys.modules[ALIAS] = self.component.module
-        config = self.component.settings.get_config()
-        self.gpu_transport = config.gpu_transport
+        self.gpu_transport = self.component.settings.get_config().gpu_transport
         self.names = openapi.endpoint_names(self.component)
         self.lock = threading.RLock()
         self.guard: contextlib.AbstractContextManager[Any] = self.lock
         if options.get("threads") == "concurrent":
             self.guard = contextlib.nullcontext()
-        self._records_runs = streams is not False or config.output_path != "."
         self._openapi: dict[str, Any] | None = None
-        self._callers = {
-            name: _caller(self.component, SHORT.get(name, name))
-            for name in self.names
-            if name not in ("health", "test")
-        }
+        self._callers = {name: self._caller(name, streams) for name in CALLS if name in self.names}
         _all.add(self)
         weakref.finalize(self, self.component.close).atexit = False
 
-    def caller(self, endpoint: str) -> Callable[[dict[str, Any]], Any]:
-        """The shortest way to call an endpoint without a run id."""
-        found = self._callers.get(endpoint)
-        if found is None or self._records_runs:
-            return functools.partial(self.call, endpoint)
-        return found
+    def _caller(self, endpoint: str, streams: Any) -> Callable[..., Any]:
+        if isinstance(streams, bool) or callable(streams):
+            return self.component.caller(SHORT.get(endpoint, endpoint))
+        return functools.partial(_refuse_streams, streams)
+
+    def caller(self, endpoint: str) -> Callable[..., Any]:
+        """The shortest way to call an endpoint, by the parts of its payload in order."""
+        return self._callers[endpoint]
 
     def call(self, endpoint: str, payload: dict[str, Any], run_id: str | None = None) -> Any:
         """Calls an endpoint, as the run `run_id` where one is given."""
-        function = self._callers.get(endpoint)
-        if function is None:
+        caller = self._callers.get(endpoint)
+        if caller is None:
             raise self._lacks(endpoint)
-        with self.guard, self._run(run_id):
-            return function(payload)
+        with self.guard:
+            if run_id is None:
+                return caller(*payload.values())
+            return self.component.call(SHORT.get(endpoint, endpoint), payload, run_id)
 
     @property
     def openapi(self) -> dict[str, Any]:
@@ -98,27 +105,23 @@ class Client:
             raise NotImplementedError(
                 f"{self.component.name} was opened with debug=False, so it has no test endpoint"
             )
-        with self.guard, self._run(None):
+        with self.guard:
             regression.run(self.component, specification, self.names)
 
     def _lacks(self, endpoint: str) -> Exception:
         text = f"{self.component.name} has no {endpoint}; it has {', '.join(self.names)}"
         return RuntimeError(text) if endpoint == "abstract_eval" else NotImplementedError(text)
 
-    def _run(self, run_id: str | None) -> contextlib.AbstractContextManager[Any]:
-        if run_id is None and not self._records_runs:
-            return contextlib.nullcontext()
-        if not isinstance(self.streams, bool) and not callable(self.streams):
-            raise ValueError(f"stream_logs must be True, False or callable, not {self.streams!r}")
-        run = getattr(self.component, "run", None)
-        return contextlib.nullcontext() if run is None else run(run_id)
+
+def _refuse_streams(streams: Any, *_arguments: Any) -> None:
+    raise ValueError(f"stream_logs must be True, False or a function of a line, not {streams!r}")
 
 
 class _Log:
     """What becomes of what a module prints, and of what the loader has to say of it."""
 
     def __init__(self, streams: Any) -> None:
-        self._streams = streams
+        self._streams = False if RUNS else streams
         self._logger = logging.getLogger(__package__)
 
     def __call__(self, level: int, line: str) -> None:
@@ -165,14 +168,6 @@ def _plain_shapes(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain_shapes(item) for item in value]
     return value.model_dump() if type(value).__name__ == "ShapeDType" else value
-
-
-def _caller(component: Component, endpoint: str) -> Callable[[dict[str, Any]], Any]:
-    make = getattr(component, "caller", None)
-    if make is None:
-        return functools.partial(component.call, endpoint)
-    made: Callable[[dict[str, Any]], Any] = make(endpoint)
-    return made
 
 
 def _renew_locks() -> None:

@@ -52,7 +52,7 @@ class Tesseract:
 
     _client: Client
     _encoding: RequestedEncoding
-    _apply: Callable[[dict[str, Any]], Any]
+    _apply: Callable[[Mapping[str, Any]], Any]
     _guard: Any
 
     def __init__(self, *_arguments: Any, **_keywords: Any) -> None:
@@ -161,7 +161,7 @@ class Tesseract:
         if run_id is not None:
             return self._client.call("apply", {"inputs": inputs}, run_id)  # type: ignore[no-any-return]
         with self._guard:
-            return self._apply({"inputs": inputs})  # type: ignore[no-any-return]
+            return self._apply(inputs)  # type: ignore[no-any-return]
 
     def jacobian(
         self,

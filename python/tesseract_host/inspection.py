@@ -14,6 +14,7 @@ from tesseract_host.loader import Component, openapi
 from tesseract_host.loader import open as open_component
 
 LONGEST_DEFAULT = 24
+ORDER = ("apply", "jacobian", "jvp", "vjp", "abstract_eval")
 PROPERTIES = ("threads", "reentrant", "devices")
 
 
@@ -25,21 +26,13 @@ def description(component: Component) -> dict[str, Any]:
 
 
 def routes(component: Component) -> dict[str, str]:
-    """By endpoint: how its calls are made, and why so."""
-    find = getattr(component, "routes", None)
-    found: Mapping[str, Any] = {} if find is None else find()
-    general = "general: pydantic validates inputs and outputs"
+    """By endpoint: "direct" or "general", and why."""
+    found = component.routes()
     return {
-        name: _route(found.get(name, general))
-        for name in ("apply", "jacobian", "jvp", "vjp", "abstract_eval")
-        if name in component.endpoints
+        name: ": ".join(filter(None, (found[name]["route"], "; ".join(found[name]["reasons"]))))
+        for name in ORDER
+        if name in found
     }
-
-
-def _route(route: Any) -> str:
-    if isinstance(route, str):
-        return route
-    return ": ".join(str(part) for part in route if part)
 
 
 def page(component: Component) -> str:

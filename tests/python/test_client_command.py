@@ -47,8 +47,8 @@ outputs
   n     integer
 
 endpoints
-  apply  general: pydantic validates inputs and outputs
-  vjp    general: pydantic validates inputs and outputs
+  apply  general
+  vjp    general
 
 properties
   threads    concurrent

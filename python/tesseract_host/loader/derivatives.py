@@ -18,9 +18,11 @@ from pydantic import (
     ValidationInfo,
 )
 
+from tesseract_host import _engine
 from tesseract_host.loader import generated, walk
 from tesseract_host.loader.failures import ResultError, SeedError
 from tesseract_host.runtime import _paths
+from tesseract_host.runtime._check import ArrayCheck, compiled
 from tesseract_host.runtime.schema_types import Array, is_differentiable
 from tesseract_host.runtime.tree_transforms import get_at_path
 
@@ -38,30 +40,53 @@ class DerivativeTypes:
             raise RuntimeError("No differentiable inputs found in InputSchema")
         if not self.outputs:
             raise RuntimeError("No differentiable outputs found in OutputSchema")
-        self.input_path: Any = path_type(self.inputs)
-        self.output_path: Any = path_type(self.outputs)
+        self._input_path: Any = path_type(self.inputs)
+        self._output_path: Any = path_type(self.outputs)
+        self._input_adapter: TypeAdapter[Any] = TypeAdapter(self._input_path)
+        self._output_adapter: TypeAdapter[Any] = TypeAdapter(self._output_path)
 
     def request(self, endpoint: str, schema: Any) -> type[BaseModel]:
         """The model of a request to "jacobian", "jvp" or "vjp"."""
         short = {"jacobian": "jac"}.get(endpoint, endpoint)
         inputs = generated.subclass(schema, f"{endpoint.capitalize()}_")
-        existing = Annotated[self.input_path, AfterValidator(_exists)]
+        existing = Annotated[self._input_path, AfterValidator(_exists)]
         fields: dict[str, Any] = {
             f"{short}_inputs": (set[existing], Field(min_length=1)),
-            f"{short}_outputs": (set[self.output_path], Field(min_length=1)),
+            f"{short}_outputs": (set[self._output_path], Field(min_length=1)),
         }
         seeds: Any = Array[..., None]
         if endpoint == "jvp":
             tangents = AfterValidator(self._check_tangents)
-            fields["tangent_vector"] = (Annotated[dict[self.input_path, seeds], tangents], ...)
+            fields["tangent_vector"] = (Annotated[dict[self._input_path, seeds], tangents], ...)
         elif endpoint == "vjp":
             cotangents = AfterValidator(self._check_cotangents)
             fields["cotangent_vector"] = (
-                Annotated[dict[self.output_path, seeds], cotangents],
+                Annotated[dict[self._output_path, seeds], cotangents],
                 ...,
             )
         title = {"jacobian": "Jacobian"}.get(endpoint, endpoint.upper())
         return generated.request(f"{title}InputSchema", inputs, **fields)
+
+    def path_set(self, ins: tuple[str, ...], outs: tuple[str, ...]) -> Any:
+        """The engine's path set of these paths; None where they are not what a request may name."""
+        try:
+            in_paths = [self._named(path, self._input_adapter, self.inputs) for path in set(ins)]
+            out_paths = [
+                self._named(path, self._output_adapter, self.outputs) for path in set(outs)
+            ]
+        except (ValidationError, ResultError, ValueError):
+            return None
+        assert _engine.native is not None
+        return _engine.native.path_set(tuple(in_paths), tuple(out_paths))
+
+    def _named(
+        self, path: str, known: TypeAdapter[Any], leaves: list[walk.Leaf]
+    ) -> tuple[str, Any, tuple[tuple[str, Any], ...], bool]:
+        """A leaf as `path_set` takes it."""
+        known.validate_python(path)
+        annotation = leaf_at(leaves, path).annotation
+        steps = tuple((step.kind, step.value) for step in _paths.parse(path))
+        return path, array_check(annotation), steps, "[" in path or "{" in path
 
     def _check_tangents(self, seeds: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
         _check_keys(seeds, info, "jvp_inputs", "tangent vector")
@@ -175,6 +200,20 @@ def adapter(annotation: Any) -> TypeAdapter[Any]:
 def exact_adapter(shape: tuple[int | None, ...], dtype: str | None) -> TypeAdapter[Any]:
     """The validator of arrays of this shape and dtype."""
     return TypeAdapter(Array[shape, dtype])
+
+
+@functools.lru_cache(maxsize=512)
+def array_check(annotation: Any) -> Any:
+    """The CHECK of an array type."""
+    return compiled(
+        ArrayCheck(annotation.expected_shape, annotation.expected_dtype, annotation.flags)
+    )
+
+
+@functools.lru_cache(maxsize=512)
+def exact_check(shape: tuple[int, ...], like: ArrayCheck) -> Any:
+    """The CHECK of arrays of this shape and the dtype of another CHECK."""
+    return compiled(ArrayCheck(shape, like.dtype))
 
 
 def _exactly(result: Any, keys: Iterable[str], name: str) -> Mapping[str, Any]:

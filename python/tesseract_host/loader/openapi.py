@@ -19,7 +19,7 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from tesseract_host.loader import openapi_texts as texts
 from tesseract_host.loader import walk
-from tesseract_host.loader.derivatives import INDEX_PATTERN
+from tesseract_host.loader.derivatives import INDEX_PATTERN, path_type
 from tesseract_host.loader.openapi_arrays import ARRAY_DATA, DATA, array_schema, declared
 from tesseract_host.loader.openapi_arrays import title as array_title
 from tesseract_host.regression import TestOutputSchema, TestSpec
@@ -187,8 +187,8 @@ def _models(component: Component, names: list[str]) -> Iterator[tuple[type[BaseM
 
 def _derivative_result(component: Component, endpoint: str) -> type[BaseModel]:
     types = component.schemas.derivatives
-    inputs: Any = types.input_path
-    outputs: Any = types.output_path
+    inputs = path_type(types.inputs)
+    outputs = path_type(types.outputs)
     arrays: Any = schema_types.Array[..., None]  # type: ignore[misc]
     content: Any = dict[inputs, arrays]
     if endpoint == "jacobian":

@@ -94,6 +94,8 @@ class ServedModules:
             module = self._modules.setdefault(name, ServedModule(name, lookup))
             if name in TOPS or name.endswith(".runtime"):
                 module.__path__ = []
+            if self.uses_runs:
+                self._output.state.surround = True
         return module
 
     def _table(self, name: str) -> Callable[[str], Any]:

@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tesseract_host import _engine
+
 LEVEL_OUTPUT = 5  # TESSERACT_LOG_OUTPUT
 
 Log = Callable[[int, str], None]
@@ -23,6 +25,7 @@ class Output:
 
     def __init__(self, log: Log | None) -> None:
         self.log = log
+        self.state = _engine.new_state()
         self._local = threading.local()
         self.stdout = Stream(self, "stdout")
         self.stderr = Stream(self, "stderr")
@@ -45,6 +48,8 @@ class Output:
         """Sends complete lines to the log and keeps the rest."""
         *lines, rest = (getattr(self._local, "rest", "") + text).split("\n")
         self._local.rest = rest
+        if rest:
+            self.state.unfinished = True
         for line in lines:
             self._send(line)
 
