@@ -14,34 +14,24 @@ from tesseract_host.loader import Component, openapi
 from tesseract_host.loader import open as open_component
 
 LONGEST_DEFAULT = 24
-ORDER = ("apply", "jacobian", "jvp", "vjp", "abstract_eval")
 PROPERTIES = ("threads", "reentrant", "devices")
 
 
 def description(component: Component) -> dict[str, Any]:
-    """The description, with the endpoints and the route that each takes."""
+    """The description, with the endpoints there are."""
     document: dict[str, Any] = json.loads(component.describe())
-    document["endpoints"] = routes(component)
+    document["endpoints"] = dict.fromkeys(document["x-routes"], "offered")
     return document
-
-
-def routes(component: Component) -> dict[str, str]:
-    """By endpoint: "direct" or "general", and why."""
-    found = component.routes()
-    return {
-        name: ": ".join(filter(None, (found[name]["route"], "; ".join(found[name]["reasons"]))))
-        for name in ORDER
-        if name in found
-    }
 
 
 def page(component: Component) -> str:
     """The page."""
     document = description(component)
     lines = [document["name"]]
+    endpoints = [(name, "offered", route) for name, route in document["x-routes"].items()]
     for side in ("inputs", "outputs"):
         lines += ["", side, *_leaf_table(document[side])]
-    lines += ["", "endpoints", *table(document["endpoints"].items())]
+    lines += ["", "endpoints", *table(endpoints)]
     properties = [(name, _joined(document[name])) for name in PROPERTIES if name in document]
     return "\n".join([*lines, "", "properties", *table(properties)])
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import enum
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from tesseract_host.loader import leaves, walk
 from tesseract_host.runtime.schema_types import is_differentiable
+
+ENDPOINTS = ("apply", "jacobian", "jvp", "vjp", "abstract_eval")
 
 _TYPES: tuple[tuple[type, str], ...] = (
     (bool, "boolean"),
@@ -24,8 +27,15 @@ _TYPES: tuple[tuple[type, str], ...] = (
 )
 
 
-def describe(name: str, threads: str, inputs: Any, outputs: Any, devices: list[str]) -> str:
-    """The JSON text."""
+def describe(
+    name: str,
+    threads: str,
+    inputs: Any,
+    outputs: Any,
+    devices: list[str],
+    routes: Mapping[str, Mapping[str, Any]],
+) -> str:
+    """The JSON text; `routes` is what `Component.routes` gives."""
     document = {
         "name": name,
         "threads": threads,
@@ -34,8 +44,18 @@ def describe(name: str, threads: str, inputs: Any, outputs: Any, devices: list[s
         "devices": devices,
         "inputs": leaf_table(inputs, True),
         "outputs": leaf_table(outputs, False),
+        "x-routes": route_texts(routes),
     }
     return json.dumps(document, ensure_ascii=False)
+
+
+def route_texts(routes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """By endpoint: "direct" or "general", and why."""
+    return {
+        name: ": ".join(filter(None, (routes[name]["route"], "; ".join(routes[name]["reasons"]))))
+        for name in ENDPOINTS
+        if name in routes
+    }
 
 
 def leaf_table(schema: Any, are_inputs: bool) -> list[dict[str, Any]]:
