@@ -19,6 +19,9 @@ PUBLIC = [
     "tesseract_host.exceptions",
     "tesseract_host.inspection",
     "tesseract_host.regression",
+    "tesseract_host.runtime",
+    "tesseract_host.runtime.errors",
+    "tesseract_host.runtime.schema_types",
 ]
 
 PROGRAM = """
@@ -58,6 +61,33 @@ def use(t: Tesseract) -> dict[str, Any]:
     return gradient
 """
 
+AUTHORS = """
+from pydantic import BaseModel
+from tesseract_host.runtime import Array, Differentiable, Float32, OutOfDomain, ShapeDType
+from tesseract_host.runtime.schema_types import Complex64, is_differentiable
+
+
+class InputSchema(BaseModel):
+    x: Differentiable[Array[(None, 3), "float64"]]
+    s: Float32 = 2.0
+    e: dict[str, Array[..., None]] = {}
+    c: Complex64 | None = None
+
+
+class OutputSchema(BaseModel):
+    y: Differentiable[Float32]
+
+
+def apply(inputs: InputSchema) -> OutputSchema:
+    if inputs.s < 0 or is_differentiable(Float32):
+        raise OutOfDomain("negative")
+    return OutputSchema(y=inputs.s * inputs.x.sum())
+
+
+def abstract_eval(abstract_inputs: InputSchema) -> dict[str, ShapeDType]:
+    return {"y": ShapeDType(shape=(), dtype="float32")}
+"""
+
 WRONG = {
     "Tesseract.from_tesseract_api('x', stream_logs=5)": "stream_logs",
     "Tesseract.from_tesseract_api('x', output_format='yaml')": "output_format",
@@ -86,11 +116,13 @@ def mypy(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_programs_are_checked(tmp_path: Path) -> None:
+    author = tmp_path / "author.py"
+    author.write_text(AUTHORS)
     program, wrong = tmp_path / "program.py", tmp_path / "wrong.py"
     program.write_text(PROGRAM)
     head = ["import tesseract_host", "from tesseract_host import Tesseract"]
     wrong.write_text("\n".join([*head, *WRONG]) + "\n")
-    done = mypy(str(program), folder=tmp_path)
+    done = mypy(str(program), str(author), folder=tmp_path)
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
     lines = mypy(str(wrong), folder=tmp_path).stdout.splitlines()
     for number, (line, name) in enumerate(WRONG.items(), len(head) + 1):

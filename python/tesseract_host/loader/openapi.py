@@ -187,9 +187,9 @@ def _models(component: Component, names: list[str]) -> Iterator[tuple[type[BaseM
 
 def _derivative_result(component: Component, endpoint: str) -> type[BaseModel]:
     types = component.schemas.derivatives
-    inputs = path_type(types.inputs)
-    outputs = path_type(types.outputs)
-    arrays: Any = schema_types.Array[..., None]  # type: ignore[misc]
+    inputs: Any = path_type(types.inputs)
+    outputs: Any = path_type(types.outputs)
+    arrays: Any = schema_types.Array[..., None]
     content: Any = dict[inputs, arrays]
     if endpoint == "jacobian":
         content = dict[outputs, content]
