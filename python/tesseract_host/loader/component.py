@@ -85,6 +85,7 @@ class Component:
                 self.schemas.inputs,
                 self.schemas.outputs,
                 ["cpu", "cuda"] if uses_devices else ["cpu"],
+                self.routes(),
             )
 
     def function(self, endpoint: str) -> Callable[..., Any]:
