@@ -14,12 +14,15 @@ from tesseract_host.loader import Component, openapi
 from tesseract_host.loader import open as open_component
 
 LONGEST_DEFAULT = 24
+ENDPOINTS = ("apply", "jacobian", "jvp", "vjp", "abstract_eval")
 PROPERTIES = ("threads", "reentrant", "devices")
 
 
 def description(component: Component) -> dict[str, Any]:
     """The description, with the endpoints there are."""
     document: dict[str, Any] = json.loads(component.describe())
+    routes = document["x-routes"]
+    document["x-routes"] = {name: routes[name] for name in ENDPOINTS if name in routes}
     document["endpoints"] = dict.fromkeys(document["x-routes"], "offered")
     return document
 
@@ -28,7 +31,10 @@ def page(component: Component) -> str:
     """The page."""
     document = description(component)
     lines = [document["name"]]
-    endpoints = [(name, "offered", route) for name, route in document["x-routes"].items()]
+    endpoints = [
+        (name, "offered", ": ".join(filter(None, (how["route"], "; ".join(how["reasons"])))))
+        for name, how in document["x-routes"].items()
+    ]
     for side in ("inputs", "outputs"):
         lines += ["", side, *_leaf_table(document[side])]
     lines += ["", "endpoints", *table(endpoints)]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from tesseract_host.loader import leaves, walk
 from tesseract_host.runtime.schema_types import is_differentiable
-
-ENDPOINTS = ("apply", "jacobian", "jvp", "vjp", "abstract_eval")
 
 _TYPES: tuple[tuple[type, str], ...] = (
     (bool, "boolean"),
@@ -33,9 +30,9 @@ def describe(
     inputs: Any,
     outputs: Any,
     devices: list[str],
-    routes: Mapping[str, Mapping[str, Any]],
+    routes: dict[str, Any] | None = None,
 ) -> str:
-    """The JSON text; `routes` is what `Component.routes` gives."""
+    """The JSON text; `routes` are those of `Component.routes`."""
     document = {
         "name": name,
         "threads": threads,
@@ -44,18 +41,10 @@ def describe(
         "devices": devices,
         "inputs": leaf_table(inputs, True),
         "outputs": leaf_table(outputs, False),
-        "x-routes": route_texts(routes),
     }
+    if routes:
+        document["x-routes"] = routes
     return json.dumps(document, ensure_ascii=False)
-
-
-def route_texts(routes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """By endpoint: "direct" or "general", and why."""
-    return {
-        name: ": ".join(filter(None, (routes[name]["route"], "; ".join(routes[name]["reasons"]))))
-        for name in ENDPOINTS
-        if name in routes
-    }
 
 
 def leaf_table(schema: Any, are_inputs: bool) -> list[dict[str, Any]]:
