@@ -102,6 +102,33 @@ def test_apply(opened: Any) -> None:
     assert x.flags.writeable
 
 
+def test_what_the_module_gets(opened: Any) -> None:
+    import tesseract_api
+
+    x = np.array([1.0, 2.0])
+    for given in (x, x[::-1], x.astype("float32"), [1.0, 2.0], x.view(np.matrix).base):
+        opened.apply({"x": given})
+        seen = tesseract_api.calls[-1].x
+        assert type(seen) is np.ndarray and seen.flags.c_contiguous
+        if isinstance(given, np.ndarray) and given.dtype == "float64":
+            assert not seen.flags.writeable and given.flags.writeable
+            with pytest.raises(ValueError, match="read-only"):
+                seen[0] = 5
+    assert support.same(x, np.array([1.0, 2.0]))
+    assert type(tesseract_api.calls[-1]).__name__ == "Apply_InputSchema"
+    assert isinstance(tesseract_api.calls[-1], tesseract_api.InputSchema)
+
+
+def test_results_may_share_memory(both: Any, tmp_path: Path) -> None:
+    source = support.schema_source(
+        "x: Array[(None,), 'float64']", "y: Array[(None,), 'float64']", "return {'y': inputs.x}"
+    )
+    opened = both.from_tesseract_api(support.write(tmp_path / "same", source))
+    x = np.arange(3.0)
+    y = opened.apply({"x": x})["y"]
+    assert support.same(x, y) and np.shares_memory(x, y) and not y.flags.writeable
+
+
 @pytest.mark.parametrize("kind", [list, tuple, set])
 def test_derivatives(opened: Any, kind: Callable[[list[str]], Any]) -> None:
     x, y = kind(["x"]), kind(["y"])
