@@ -28,4 +28,5 @@ showcase() {
 bench() {
   say "bench"
   meson test -C build --no-rebuild --benchmark --verbose
+  meson devenv -C build -w "$root" python tests/bench/client_calls.py
 }

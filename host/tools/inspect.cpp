@@ -90,12 +90,26 @@ void print_leaves(const char *heading, const Json &description) {
   print_table(rows);
 }
 
-// The endpoints by name; "derived" ones are made by the host from those the component has.
-void print_endpoints(const Json &endpoints) {
+// Which way a component says that it takes calls of an endpoint, and why.
+std::string route_text(const Json &routes, const std::string &name) {
+  const auto route = routes.find(name);
+  if (route == routes.end() || !route->is_object()) return {};
+  std::string text = plain(route->value("route", Json(""))), separator = ": ";
+  for (const Json &reason : route->value("reasons", Json::array())) {
+    text += separator + plain(reason);
+    separator = "; ";
+  }
+  return text;
+}
+
+// The endpoints by name; "derived" ones are made by the host from those the component has.  A
+// component may say by which route each is called.
+void print_endpoints(const Json &endpoints, const Json &routes) {
   std::printf("\nendpoints\n");
   std::vector<Row> rows;
   if (endpoints.is_object()) {
-    for (const auto &[name, how] : endpoints.items()) rows.push_back({name, plain(how)});
+    for (const auto &[name, how] : endpoints.items())
+      rows.push_back({name, plain(how), route_text(routes, name)});
   } else {
     for (const Json &name : endpoints) rows.push_back({plain(name)});
   }
@@ -111,7 +125,7 @@ void print_page(const Json &description, const std::string &source) {
   print_leaves("inputs", description);
   print_leaves("outputs", description);
   if (const auto endpoints = description.find("endpoints"); endpoints != description.end())
-    print_endpoints(*endpoints);
+    print_endpoints(*endpoints, description.value("x-routes", Json::object()));
   std::printf("\nproperties\n");
   std::vector<Row> rows;
   for (const char *key : {"threads", "reentrant", "floating_point", "overlap", "devices"})

@@ -37,6 +37,8 @@ def test_wheel_holds_everything_inside_the_package(wheel: Path) -> None:
         "include/dlpack/NOTICE",
         "bin/tesseract-host",
         "cli.py",
+        "client.py",
+        "py.typed",
     ):
         assert PACKAGE + name in names
 

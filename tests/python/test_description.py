@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 import support
 
-COMPONENT_KEYS = {"name", "threads", "reentrant", "checks", "devices", "inputs", "outputs"}
+COMPONENT_KEYS = {
+    "name",
+    "threads",
+    "reentrant",
+    "checks",
+    "devices",
+    "inputs",
+    "outputs",
+    "x-routes",
+}
 ARRAY_KEYS = {"path", "dtype", "shape", "differentiable", "required", "default", "description"}
 OTHER_KEYS = {"path", "type", "required", "default", "enum", "description", "tensor"}
 

@@ -22,6 +22,20 @@ FUNCTIONS = {
     "abstract_eval": "abstract_eval",
 }
 
+# What the names of a derivative's arguments begin with.
+SHORT_NAMES = {"jvp": "jvp", "vjp": "vjp", "jacobian": "jac"}
+
+VECTORS = {"jvp": "tangent_vector", "vjp": "cotangent_vector"}
+
+
+def parameters(endpoint: str) -> tuple[str, ...]:
+    """The names of what an endpoint takes, in order: also those of its payload."""
+    if endpoint not in SHORT_NAMES:
+        return ("inputs",)
+    short = SHORT_NAMES[endpoint]
+    names = ("inputs", f"{short}_inputs", f"{short}_outputs")
+    return (*names, VECTORS[endpoint]) if endpoint in VECTORS else names
+
 
 def call(
     component: Component, endpoint: str, payload: dict[str, Any], run_id: str | None = None
@@ -39,22 +53,47 @@ def call(
 
 def _call(component: Component, endpoint: str, payload: dict[str, Any], run_id: str | None) -> Any:
     function = component.function(endpoint)
-    context = {"base_dir": component.settings.get_config().input_path}
+    context = component.context()
     request = _validated(component, endpoint, payload, context)
-    with _running(component, run_id), _failures(component, endpoint):
+    with running(component, run_id), _failures(component, endpoint):
         if endpoint in ("apply", "abstract_eval"):
-            return _outputs(component, endpoint, function(request.inputs), context)
+            return checked(component, endpoint, function(request.inputs), None, None, context)
         arguments = {name: getattr(request, name) for name in type(request).model_fields}
-        types = component.schemas.derivatives
         # The module may change the sets it gets, so what it must return is taken from them before.
-        if endpoint == "jacobian":
-            ins, outs = frozenset(request.jac_inputs), frozenset(request.jac_outputs)
-            return types.jacobian_result(function(**arguments), outs, ins, context)
-        if endpoint == "jvp":
-            outs = frozenset(request.jvp_outputs)
-            return types.jvp_result(function(**arguments), outs, context)
-        ins = frozenset(request.vjp_inputs)
-        return types.vjp_result(function(**arguments), ins, context)
+        short = SHORT_NAMES[endpoint]
+        ins = tuple(arguments[f"{short}_inputs"])
+        outs = tuple(arguments[f"{short}_outputs"])
+        return checked(component, endpoint, function(**arguments), ins, outs, context)
+
+
+def checked(
+    component: Component,
+    endpoint: str,
+    returned: Any,
+    ins: tuple[str, ...] | None,
+    outs: tuple[str, ...] | None,
+    context: dict[str, Any],
+) -> Any:
+    """What a module's function returned, validated and dumped; `ins` and `outs` are the paths of
+    derivatives.
+    """
+    if ins is None or outs is None:
+        return _outputs(component, endpoint, returned, context)
+    types = component.schemas.derivatives
+    if endpoint == "jacobian":
+        return types.jacobian_result(returned, outs, ins, context)
+    if endpoint == "jvp":
+        return types.jvp_result(returned, outs, context)
+    return types.vjp_result(returned, ins, context)
+
+
+def failed(component: Component, endpoint: str, error: Exception) -> EndpointError:
+    """The error of an endpoint whose module raised this, or returned what it must not."""
+    outside = component.isolation.served.is_out_of_domain(error)
+    failure = EndpointError(FUNCTIONS[endpoint], error, outside)
+    failure.__context__ = error
+    failure.__suppress_context__ = True
+    return failure
 
 
 def _validated(
@@ -77,7 +116,12 @@ def _outputs(component: Component, endpoint: str, returned: Any, context: dict[s
 
 
 @contextlib.contextmanager
-def _running(component: Component, run_id: str | None) -> Iterator[None]:
+def running(component: Component, run_id: str | None = None) -> Iterator[None]:
+    """What a component needs around a call of its module.
+
+    Compiled endpoints enter it only where `component.output.state.surround` is set, and end lines
+    only where `unfinished` is.
+    """
     needs_run = run_id is not None or component.isolation.runs.needed
     try:
         with component.run(run_id) if needs_run else contextlib.nullcontext():
@@ -91,5 +135,4 @@ def _failures(component: Component, endpoint: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        outside = component.isolation.served.is_out_of_domain(error)
-        raise EndpointError(FUNCTIONS[endpoint], error, outside) from None
+        raise failed(component, endpoint, error) from None

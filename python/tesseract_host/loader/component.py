@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, PydanticUserError, RootModel, create_model
 
-from tesseract_host.loader import calls, capture, description, generated, warning_log
+from tesseract_host.loader import calls, capture, description, direct, generated, warning_log
 from tesseract_host.loader.calls import FUNCTIONS
 from tesseract_host.loader.derivatives import DerivativeTypes
 from tesseract_host.loader.failures import INVALID_ARGUMENT, OpenError, RequestError
@@ -49,7 +49,7 @@ class Component:
         self, path: str, options: dict[str, Any], log: Callable[[int, str], None] | None
     ) -> None:
         self._threads = checked_options(options)
-        file = module_file(path)
+        file = self._file(path)
         self.name = file.parent.name if file.stem == "tesseract_api" else file.stem
         self.settings = config.Settings(_given_settings(file, options))
         self.settings.get_config()  # a bad value is an error before the module runs
@@ -70,6 +70,11 @@ class Component:
         self.endpoints = frozenset(
             name for name, function in FUNCTIONS.items() if hasattr(self.module, function)
         )
+        self._callers = direct.callers(self)
+        self._payloads = {name: caller.payload for name, caller in self._callers.items()}
+
+    def _file(self, path: str) -> Path:
+        return module_file(path)
 
     def _load(self, file: Path, export: bool) -> ModuleType:
         if export:
@@ -90,6 +95,7 @@ class Component:
                 self.schemas.inputs,
                 self.schemas.outputs,
                 ["cpu", "cuda"] if uses_devices else ["cpu"],
+                self.routes(),
             )
 
     def function(self, endpoint: str) -> Callable[..., Any]:
@@ -102,9 +108,35 @@ class Component:
             raise NotImplementedError(f"{self.name} has no {name}")
         return function
 
+    def context(self) -> dict[str, Any]:
+        """The validation context of a call."""
+        return {"base_dir": self.settings.get_config().input_path}
+
     def call(self, endpoint: str, payload: dict[str, Any], run_id: str | None = None) -> Any:
         """Calls an endpoint on Python values, untouched; see `calls.call`."""
-        return calls.call(self, endpoint, payload, run_id)
+        call = self._payloads.get(endpoint) if run_id is None else None
+        return calls.call(self, endpoint, payload, run_id) if call is None else call(payload)
+
+    def caller(self, endpoint: str) -> Callable[..., Any]:
+        """The endpoint as a function of what its payload has, by position: `(inputs)`, of
+        "jacobian" `(inputs, inputs' paths, outputs' paths)`, and of "jvp" and "vjp" the vector
+        too.  The quickest way to call it; returns and raises as `call`, and NotImplementedError
+        here if the module lacks the endpoint.
+        """
+        self.function(endpoint)
+        caller = self._callers.get(endpoint)
+        return direct.general(self, endpoint) if caller is None else caller.function
+
+    def routes(self) -> dict[str, dict[str, Any]]:
+        """For each endpoint "route" and "reasons".
+
+        The route is "direct" where the engine checks inputs and results by itself, "general" where
+        pydantic has a part in it; the reasons say which part and why.
+        """
+        return {
+            endpoint: {"route": "general" if reasons else "direct", "reasons": list(reasons)}
+            for endpoint, reasons in direct.reasons(self, self._callers).items()
+        }
 
     @contextlib.contextmanager
     def run(self, run_id: str | None = None) -> Iterator[None]:

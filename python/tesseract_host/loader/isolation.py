@@ -53,7 +53,7 @@ class Isolation:
         self.folder = folder
         self.settings = settings
         self.output = output
-        self.runs = Runs(settings)
+        self.runs = Runs(settings, output.state)
         self.package = package or f"{ROOT}.p{next(_serials)}_{encode_folder(folder)}"
         self.path = [str(folder)]
         self._local: dict[str, bool] = {}
@@ -235,7 +235,11 @@ def _environments() -> set[str]:
 
 
 def _imported_from(module: ModuleType | None) -> str | None:
-    """The real path of the entry of `sys.path` that a top-level module comes from, or None."""
+    """The real path of the entry of `sys.path` that a top-level module comes from, or None; None
+    for another name of a component's module.
+    """
+    if getattr(module, "__name__", "").startswith(f"{ROOT}."):
+        return None
     spec = getattr(module, "__spec__", None)
     places = list(getattr(spec, "submodule_search_locations", None) or ())
     if not places and getattr(spec, "has_location", False):

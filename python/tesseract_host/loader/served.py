@@ -8,6 +8,7 @@ belong to the component.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -115,10 +116,10 @@ class ServedModules:
     def _top_name(self, name: str) -> Any:
         if name == "runtime":
             return self._runtime()
-        if name == "Tesseract":
-            client = getattr(importlib.import_module(HOST), name, None)
-            if client is not None:
-                return client
+        if name == "Tesseract" and importlib.util.find_spec(CORE) is None:
+            from tesseract_host.client import Tesseract
+
+            return Tesseract
         raise LookupError(name)
 
     def _runtime(self) -> ModuleType:

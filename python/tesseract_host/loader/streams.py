@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tesseract_host import _engine
 from tesseract_host.loader.capture import Capture
 
 LEVEL_OUTPUT = 5  # TESSERACT_LOG_OUTPUT
@@ -21,12 +22,13 @@ class Output:
 
     While the module is being imported, and without a log, text goes to the process's streams; in a
     captured call also, and first, to the log file of the run.  Lines are gathered per thread, so
-    that threads don't mix in one line; `unfinished` holds the threads that have begun one.
+    that threads don't mix in one line.
     """
 
     def __init__(self, log: Log | None) -> None:
         self.log = log
-        self.unfinished: set[int] = set()
+        self.state = _engine.new_state()
+        self._unfinished: set[int] = set()
         self._capture: Capture | None = None
         self._local = threading.local()
         self.stdout = Stream(self, "stdout")
@@ -72,11 +74,15 @@ class Output:
             for line in lines:
                 self._send(line)
         if begun:
-            self.unfinished.add(threading.get_ident())
+            self._unfinished.add(threading.get_ident())
+            self.state.unfinished = True
 
     def finish(self) -> None:
         """Sends what this thread has written without a line end."""
-        self.unfinished.discard(threading.get_ident())
+        self._unfinished.discard(threading.get_ident())
+        self.state.unfinished = False
+        if self._unfinished:  # asked last: another thread may begin a line at any time
+            self.state.unfinished = True
         begun = self._local.__dict__.get("begun")
         if begun:
             rest = "".join(begun)

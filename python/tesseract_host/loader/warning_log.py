@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tesseract_host import _engine
 from tesseract_host.loader.streams import Log
 
 LEVEL_WARNING = 3  # TESSERACT_LOG_WARNING
@@ -18,17 +19,31 @@ LEVEL_WARNING = 3  # TESSERACT_LOG_WARNING
 _thread = threading.local()
 
 
+def _exchange(log: Log | None) -> Log | None:
+    around: Log | None = getattr(_thread, "log", None)
+    _thread.log = log
+    return around
+
+
+def _current() -> Log | None:
+    return getattr(_thread, "log", None)
+
+
+# Compiled endpoints put their log in place without Python.
+exchange = _exchange if _engine.native is None else _engine.native.exchange_log
+current = _current if _engine.native is None else _engine.native.current_log
+
+
 @contextlib.contextmanager
 def to_log(log: Log | None) -> Iterator[None]:
     """Warnings that this thread shows meanwhile go to `log`, once `route` was called; calls of
     components may nest.
     """
-    around = getattr(_thread, "log", None)
-    _thread.log = log
+    around = exchange(log)
     try:
         yield
     finally:
-        _thread.log = around
+        exchange(around)
 
 
 def route() -> None:
@@ -50,7 +65,7 @@ def route() -> None:
         file: Any = None,
         line: str | None = None,
     ) -> None:
-        log = getattr(_thread, "log", None)
+        log = current()
         if log is None or file is not None:
             shown_before(message, category, filename, lineno, file, line)
             return

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from tesseract_host.runtime import config
@@ -81,11 +82,12 @@ class Runs:
     """The running calls of one component: the thread's own, else the one begun last.
 
     `needed` is false as long as a call may go without a run: nothing is captured, and the module
-    has not asked for the functions that record things.
+    has not asked for the functions that record things.  It is what `state.surround` says, which
+    compiled endpoints look at.
     """
 
-    def __init__(self, settings: config.Settings) -> None:
-        self.needed = False
+    def __init__(self, settings: config.Settings, state: Any = None) -> None:
+        self._state = SimpleNamespace(surround=False) if state is None else state
         self._settings = settings
         self._own = threading.local()
         self._all: list[Run] = []
@@ -93,6 +95,14 @@ class Runs:
         self._late: Run | None = None
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._lock = threading.Lock()
+
+    @property
+    def needed(self) -> bool:
+        return bool(self._state.surround)
+
+    @needed.setter
+    def needed(self, value: bool) -> None:
+        self._state.surround = value
 
     def loaded(self) -> None:
         """Says that the import of the module is over."""

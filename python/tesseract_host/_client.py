@@ -1,0 +1,157 @@
+"""What all views of one `Tesseract` share: the opened component and how it is called."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tesseract_host.loader import Component, openapi
+from tesseract_host.loader.streams import LEVEL_OUTPUT
+
+ALIAS = "tesseract_api"
+
+# Of the levels of the C interface; what modules print is of no special importance.
+LOG_LEVELS = {
+    1: logging.DEBUG,
+    2: logging.INFO,
+    3: logging.WARNING,
+    4: logging.ERROR,
+    LEVEL_OUTPUT: logging.INFO,
+}
+
+# The methods that call the module, and what the loader calls two of them.
+CALLS = (
+    "apply",
+    "jacobian",
+    "jacobian_vector_product",
+    "vector_jacobian_product",
+    "abstract_eval",
+)
+SHORT = {"jacobian_vector_product": "jvp", "vector_jacobian_product": "vjp"}
+
+_all: weakref.WeakSet[Client] = weakref.WeakSet()
+
+
+class Client:
+    """One opened component.
+
+    Calls are made one at a time, by whatever threads, unless it was opened with
+    `threads="concurrent"`; a thread may call again from within a call.
+    """
+
+    def __init__(
+        self, source: str | os.PathLike[str] | ModuleType, options: dict[str, Any]
+    ) -> None:
+        if isinstance(source, ModuleType):
+            self.component: Component = ImportedComponent(source, options, _log)
+        else:
+            self.component = Component(os.fspath(source), options, _log)
+            sys.modules[ALIAS] = self.component.module
+        self.gpu_transport = self.component.settings.get_config().gpu_transport
+        self.names = openapi.endpoint_names(self.component)
+        self.lock = threading.RLock()
+        self.guard: contextlib.AbstractContextManager[Any] = self.lock
+        if options.get("threads") == "concurrent":
+            self.guard = contextlib.nullcontext()
+        self._openapi: dict[str, Any] | None = None
+        self._callers = {
+            name: self.component.caller(SHORT.get(name, name))
+            for name in CALLS
+            if name in self.names
+        }
+        _all.add(self)
+        weakref.finalize(self, self.component.close).atexit = False
+
+    def caller(self, endpoint: str) -> Callable[..., Any]:
+        """The shortest way to call an endpoint, by the parts of its payload in order."""
+        return self._callers[endpoint]
+
+    def call(self, endpoint: str, payload: dict[str, Any], run_id: str | None = None) -> Any:
+        """Calls an endpoint, as the run `run_id` where one is given."""
+        caller = self._callers.get(endpoint)
+        if caller is None:
+            raise self._lacks(endpoint)
+        with self.guard:
+            if run_id is None:
+                return caller(*payload.values())
+            return self.component.call(SHORT.get(endpoint, endpoint), payload, run_id)
+
+    @property
+    def openapi(self) -> dict[str, Any]:
+        """The published schema, built when it is first asked for."""
+        if self._openapi is None:
+            self._openapi = openapi.build(self.component)
+        return self._openapi
+
+    def test(self, specification: Any) -> None:
+        """Makes a regression test; see `regression.run`."""
+        from tesseract_host import regression
+
+        if "test" not in self.names:
+            raise NotImplementedError(
+                f"{self.component.name} was opened with debug=False, so it has no test endpoint"
+            )
+        with self.guard:
+            regression.run(self.component, specification, self.names)
+
+    def _lacks(self, endpoint: str) -> Exception:
+        text = f"{self.component.name} has no {endpoint}; it has {', '.join(self.names)}"
+        return RuntimeError(text) if endpoint == "abstract_eval" else NotImplementedError(text)
+
+
+def _log(level: int, line: str) -> None:
+    """What becomes of what a module prints outside of runs, and of what the loader says of it."""
+    logging.getLogger(__package__).log(LOG_LEVELS.get(level, logging.DEBUG), "%s", line)
+
+
+class ImportedComponent(Component):
+    """A component of a module that the caller imported; used as it is, globals shared.
+
+    What the module imported is what it uses: neither its helper modules nor its output are kept
+    apart, and `get_config` is that of the package it imported it from.
+    """
+
+    def __init__(
+        self, module: ModuleType, options: dict[str, Any], log: Callable[[int, str], None]
+    ) -> None:
+        self._given = module
+        super().__init__(module.__name__, options, log)
+
+    def _file(self, path: str) -> Path:
+        file = getattr(self._given, "__file__", None)
+        return Path(file).absolute() if file else Path.cwd() / f"{path}.py"
+
+    def _load(self, file: Path, export: bool) -> ModuleType:
+        self.isolation.close()  # its package stays empty
+        return self._given
+
+    def function(self, endpoint: str) -> Callable[..., Any]:
+        found = super().function(endpoint)
+        if endpoint != "abstract_eval":
+            return found
+        return lambda inputs: _plain_shapes(found(inputs))
+
+
+def _plain_shapes(value: Any) -> Any:
+    """What a module returned with dicts in place of tesseract-core's shape objects."""
+    if isinstance(value, dict):
+        return {key: _plain_shapes(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain_shapes(item) for item in value]
+    return value.model_dump() if type(value).__name__ == "ShapeDType" else value
+
+
+def _renew_locks() -> None:
+    for client in list(_all):
+        client.lock._at_fork_reinit()  # type: ignore[attr-defined]
+
+
+os.register_at_fork(after_in_child=_renew_locks)

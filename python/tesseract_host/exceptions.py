@@ -1,0 +1,17 @@
+"""What opening and calling components raises, beside built-in types and pydantic's.
+
+| raised | when |
+|---|---|
+| `pydantic.ValidationError` | the inputs, paths or vectors of a call don't fit; bad configuration |
+| `EndpointError`, a RuntimeError | the module raised, or returned what it must not |
+| `OpenError`, a RuntimeError | the module can't be executed, or its path is a folder |
+| `FileNotFoundError`, `AttributeError` | there is no such module; it lacks a schema or `apply` |
+| `NotImplementedError` | the component has no such endpoint |
+"""
+
+from __future__ import annotations
+
+from tesseract_host.loader.failures import EndpointError, OpenError
+from tesseract_host.runtime.errors import Cancelled, OutOfDomain
+
+__all__ = ["Cancelled", "EndpointError", "OpenError", "OutOfDomain"]
