@@ -13,6 +13,12 @@ namespace tesseract::python {
 // CallFailure, HostFailure or PythonError.
 void write_results(PyObject *answer, tesseract_frame *frame);
 
+// Writes one array or NumPy scalar into the frame's output at a position.  Throws as above.
+void write_result(PyObject *value, tesseract_frame *frame, uint64_t position);
+
+// Hands JSON text over.  Throws as above.
+void write_json(PyObject *text, tesseract_frame *frame);
+
 // The same for an abstract evaluation: (shape, dtype name) in place of arrays.  An entry None of a
 // shape, or -1, is a length not known yet.
 void write_shapes(PyObject *answer, tesseract_frame *frame);
