@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "../engine/module.h"
+#include "../engine/numpy.h"
 #include "cancel.h"
 #include "errors.h"
 #include "support.h"
@@ -85,16 +87,13 @@ void register_fork() {
   own(PyObject_Call(function.get(), none.get(), keywords.get()));
 }
 
-void import_numpy() {
-  if (PyArray_ImportNumPyAPI() < 0) throw PythonError{};
-}
-
 int32_t prepare(const PythonStart *request, tesseract_frame *frame) {
   const Entry entry;
   if (!entry) return report_gone(frame);
   return guarded(frame, [&]() -> int32_t {
     import_numpy();
     create_exporter_type();
+    engine::register_module();
     load_support(request->package, !joined);
     install_cancel_hook();
     if (joined) register_fork();
@@ -105,6 +104,10 @@ int32_t prepare(const PythonStart *request, tesseract_frame *frame) {
 }
 
 }  // namespace
+
+void import_numpy() {
+  if (PyArray_ImportNumPyAPI() < 0) throw PythonError{};
+}
 
 int32_t start(const PythonStart *request, tesseract_frame *frame) {
   host = request->host;

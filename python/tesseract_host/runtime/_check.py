@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from pydantic_core import PydanticCustomError
 
+from tesseract_host import _engine
 from tesseract_host.runtime import _dtypes
 
 Shape: TypeAlias = "tuple[int | None, ...] | EllipsisType"
@@ -30,10 +31,13 @@ class ArrayCheck:
         self.flags = flags
 
     def __call__(self, value: Any, info: Any) -> Any:
-        context = info.context or {}
+        return self.checked(value, info.context)
+
+    def checked(self, value: Any, context: dict[str, Any] | None) -> Any:
+        """The same with the context itself, None standing for an empty one."""
         if isinstance(value, dict):
-            return self._from_dict(value, context)
-        return self.accept(value, context)
+            return self._from_dict(value, context or {})
+        return self.accept(value, context or {})
 
     def dumped(self, value: Any, info: Any) -> Any:
         """The array that `model_dump()` gives for a field, whose value may be a raw default."""
@@ -117,6 +121,11 @@ class ArrayCheck:
         if self.dtype is not None and dtype != self.dtype:
             raise wrong_dtype(dtype, self.dtype)
         return value
+
+
+def compiled(check: ArrayCheck) -> Any:
+    """What does the same as `check` and asks it where the compiled engine can't decide."""
+    return check if _engine.native is None else _engine.native.Check(check)
 
 
 def is_device_object(value: Any) -> bool:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo
 from pydantic_core import core_schema
 
 from tesseract_host.runtime import _dtypes
-from tesseract_host.runtime._check import ArrayCheck, Shape
+from tesseract_host.runtime._check import ArrayCheck, Shape, compiled
 
 __all__ = [
     "Array",
@@ -58,14 +58,15 @@ class ArrayAnnotation(metaclass=AnnotationType):
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: Any) -> core_schema.CoreSchema:
         check = ArrayCheck(cls.expected_shape, cls.expected_dtype, cls.flags)
+        quick = compiled(check)
         # An after-function over any, not a plain function: in smart unions a plain one counts as
         # an exact match and would win over members that take the value as it is.  The serialiser's
         # own return schema keeps pydantic from inspecting each array's type.
         accepts = core_schema.with_info_after_validator_function(
-            check,
+            quick,
             core_schema.any_schema(),
             serialization=core_schema.plain_serializer_function_ser_schema(
-                check.dumped,
+                quick.dumped,
                 info_arg=True,
                 return_schema=core_schema.any_schema(
                     serialization=core_schema.to_string_ser_schema(when_used="json")

@@ -1,0 +1,84 @@
+#include "module.h"
+
+#include <new>
+
+#include "check.h"
+#include "numpy.h"
+#include "schema.h"
+
+namespace tesseract::python::engine {
+namespace {
+
+// As in tesseract_host/_engine.py.
+constexpr const char *kName = "tesseract_host._native._engine";
+constexpr long kRevision = 1;
+
+// Runs a function and leaves the exception set where it throws.
+template <typename Function>
+PyObject *guarded(Function function) {
+  try {
+    return function().release();
+  } catch (const PythonError &) {
+  } catch (const std::bad_alloc &) {
+    PyErr_NoMemory();
+  }
+  return nullptr;
+}
+
+PyObject *compile_function(PyObject *, PyObject *description) {
+  return guarded([&] { return compile(description); });
+}
+
+PyObject *slot_offsets_function(PyObject *, PyObject *type) {
+  return guarded([&] { return slot_offsets(type); });
+}
+
+PyMethodDef functions[] = {
+    {"compile", compile_function, METH_O, "The compiled schema of a description."},
+    {"slot_offsets", slot_offsets_function, METH_O,
+     "Where pydantic's slots are in a class's instances, or None."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    "_engine",
+    "Checks and endpoints of Python components, compiled.",
+    -1,
+    functions,
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
+};
+
+}  // namespace
+
+Ref module() {
+  static PyObject *made = nullptr;
+  if (made) return Ref(Py_NewRef(made));
+  import_numpy();
+  create_schema_type();
+  Ref fresh = own(PyModule_Create(&definition));
+  const Ref check_type = create_check_type();
+  check(PyModule_AddObjectRef(fresh.get(), "Check", check_type.get()));
+  check(PyModule_AddIntConstant(fresh.get(), "REVISION", kRevision));
+  made = Py_NewRef(fresh.get());
+  return fresh;
+}
+
+void register_module() {
+  PyObject *modules = PyImport_GetModuleDict();
+  const Ref name = own(PyUnicode_FromString(kName));
+  const int known = PyDict_Contains(modules, name.get());
+  check(known);
+  if (!known) check(PyDict_SetItem(modules, name.get(), module().get()));
+}
+
+}  // namespace tesseract::python::engine
+
+extern "C" __attribute__((visibility("default"))) PyObject *PyInit__engine();
+
+extern "C" PyObject *PyInit__engine() {
+  return tesseract::python::engine::guarded([] { return tesseract::python::engine::module(); });
+}

@@ -1,0 +1,133 @@
+// The tree of checks that a schema is compiled to.
+//
+// `accept` is what a module is given: containers and models are fresh objects, arrays read-only.
+// `plain` is what a caller is given: the same with dicts in place of models.  Both are made of what
+// can be proved here to come out as pydantic would have it.  Everything else is a miss: the caller
+// asks pydantic, which finds the error or the other answer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "../cp/reference.h"
+
+namespace tesseract::python::engine {
+
+// An array leaf.
+struct Leaf {
+  int number = -1;             // NumPy's type number; -1: any of the fourteen
+  Ref descriptor;              // null where `number` is -1
+  int rank = -1;               // -1: any
+  std::vector<npy_intp> axes;  // -1: any length
+  Ref slow;  // the ArrayCheck of runtime._check: `slow(value, info)`, `slow.checked(value,
+             // context)`
+};
+
+enum class Kind : uint8_t {
+  kAny,  // passed on untouched
+  kNone,
+  kBool,
+  kInt,
+  kFloat,
+  kStr,
+  kArray,     // leaf
+  kOptional,  // None or inner[0]
+  kList,      // of inner[0]
+  kTuple,     // of inner, one each; or any number of inner[0] where is_variadic
+  kDict,      // text to inner[0]
+  kModel,     // model
+  kAfter,     // function applied to inner[0]
+  kForeign,   // function is a bound `validate_python`
+};
+
+struct ModelClass;
+
+struct Node {
+  Kind kind = Kind::kAny;
+  bool is_variadic = false;
+  bool runs_functions = false;  // here or below there are functions of the user's
+  const Leaf *leaf = nullptr;   // of `owner`
+  Ref owner;                    // the CHECK object that the leaf is in
+  Ref function;
+  std::vector<Node> inner;
+  std::unique_ptr<ModelClass> model;
+
+  Node();
+  Node(Node &&) noexcept;
+  Node &operator=(Node &&) noexcept;
+  ~Node();
+};
+
+enum class Default : uint8_t {
+  kRequired,
+  kConstant,  // the object itself
+  kCopied,    // a deep copy of it
+  kFactory,   // what calling it returns
+};
+
+struct Field {
+  Ref name;  // interned
+  Ref key;   // what it is given by
+  Node node;
+  Default absent = Default::kRequired;
+  Ref value;  // of the default
+};
+
+enum class Extra : uint8_t { kForbid, kIgnore, kAllow };
+
+// A class whose instances are made without pydantic.
+struct ModelClass {
+  Ref type;  // the generated class
+  Ref base;  // the user's class that it is generated from
+  Py_ssize_t fields_set = 0, extra = 0, private_attributes = 0;  // offsets of pydantic's slots
+  Extra extras = Extra::kForbid;
+  std::vector<Field> fields;
+  Ref names;  // frozenset of all fields' names
+};
+
+// What one call shares: the validation context, made when the first leaf asks for it.
+class Context {
+ public:
+  // `make` is borrowed and called without arguments; null where there is no context.
+  explicit Context(PyObject *make) : make_(make) {}
+  // Borrowed.  Null with an exception set where it can't be made.
+  PyObject *get();
+
+ private:
+  PyObject *make_;
+  Ref made_;
+};
+
+// All of the following return null for a miss.  A miss leaves no exception set, unless user code
+// raised what is no Exception (KeyboardInterrupt, SystemExit), which the caller must pass on.  User
+// code may run in them: what they are given must be owned by somebody meanwhile.
+
+Ref accept(const Node &node, PyObject *value, Context &context);
+Ref accept_leaf(const Leaf &leaf, PyObject *value, Context &context);
+
+// The same for what a module returned.  Arrays are read-only.
+enum class Source : uint8_t {
+  kGiven,   // dicts for models
+  kDumped,  // instances of `base` for models, as they lie in an instance
+};
+Ref plain(const Node &node, PyObject *value, Source source, Context &context);
+
+// False where `accept` would miss before or between the user's functions, so that these would run
+// twice.  Runs none of them.
+bool provable(const Node &node, PyObject *value);
+
+// What an absent field gets, as in pydantic: never validated.
+Ref default_of(const Field &field);
+
+// The instance that pydantic would have made of these: `dict` has all fields in the order of
+// declaration, `fields_set` the names of those given.  Takes both over.
+Ref new_instance(const ModelClass &model, Ref dict, Ref fields_set);
+
+// Visits what the tree refers to, for Python's collector.
+int traverse(const Node &node, visitproc visit, void *arg);
+
+// The tree of an object made by `compile` in schema.cpp, borrowed from it; null for any other.
+const Node *node_of(PyObject *schema);
+
+}  // namespace tesseract::python::engine
