@@ -39,9 +39,9 @@ def _call(component: Component, endpoint: str, payload: dict[str, Any]) -> Any:
     function = component.function(endpoint)
     context = {"base_dir": component.settings.get_config().input_path}
     request = _validated(component, endpoint, payload, context)
-    with _running(component), _failures(component, endpoint):
+    with _running(component), failures(component, endpoint):
         if endpoint in ("apply", "abstract_eval"):
-            return _outputs(component, endpoint, function(request.inputs), context)
+            return outputs(component, endpoint, function(request.inputs), context)
         arguments = {name: getattr(request, name) for name in type(request).model_fields}
         types = component.schemas.derivatives
         # The module may change the sets it gets, so what it must return is taken from them before.
@@ -65,7 +65,8 @@ def _validated(
         raise
 
 
-def _outputs(component: Component, endpoint: str, returned: Any, context: dict[str, Any]) -> Any:
+def outputs(component: Component, endpoint: str, returned: Any, context: dict[str, Any]) -> Any:
+    """What "apply" or "abstract_eval" returned, checked."""
     schemas = component.schemas
     if endpoint == "apply" and isinstance(schemas.outputs, type):
         if isinstance(returned, schemas.outputs) and isinstance(returned, BaseModel):
@@ -86,7 +87,8 @@ def _running(component: Component) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _failures(component: Component, endpoint: str) -> Iterator[None]:
+def failures(component: Component, endpoint: str) -> Iterator[None]:
+    """What is raised meanwhile becomes the failure of the endpoint."""
     try:
         yield
     except Exception as error:

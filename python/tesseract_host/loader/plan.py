@@ -3,24 +3,56 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from tesseract_host.loader import leaves, merging, walk
-from tesseract_host.loader.failures import (
-    INVALID_ARGUMENT,
-    RequestError,
-)
-from tesseract_host.loader.results import Answer, Extractor, Place
+from tesseract_host.loader import calls, leaves, merging, walk
+from tesseract_host.loader.derivatives import leaf_at
+from tesseract_host.loader.failures import INVALID_ARGUMENT, EndpointError, RequestError
+from tesseract_host.loader.results import Answer, Extractor, Place, encode_rest
+from tesseract_host.runtime._check import ArrayCheck
 from tesseract_host.runtime.schema_types import is_array_annotation
 
 if TYPE_CHECKING:
     from tesseract_host.loader.component import Component
 
 Shape = tuple[tuple[int, ...], str]
+
+
+class CompiledDerivative(NamedTuple):
+    """How the function of a derivative is called, and what it must return."""
+
+    keywords: tuple[str, ...]  # names of its arguments, the inputs first
+    sets: list[tuple[str, ...]]  # of paths, given after the inputs
+    seeds: list[tuple[str, ArrayCheck, int]]  # path, check, input whose shape it has or -1
+    rows: tuple[str, ...]  # the outputs of a Jacobian
+    columns: tuple[str, ...]  # the keys of the result, or of each of its rows
+    checks: list[ArrayCheck]  # of the results, by position
+
+
+class Compiled(NamedTuple):
+    """What the compiled loader needs to call the module's function by itself."""
+
+    inputs: Any  # the compiled schema
+    tree: Any  # of the template, with objects of `slot_type`
+    slot_type: type
+    outputs: Any  # the compiled schema, or None
+    wanted: list[tuple[str, ...]]  # steps to the outputs by position
+    encode: Callable[[Any], str]  # JSON of a dict
+    derivative: CompiledDerivative | None
+    namespace: dict[str, Any]  # of the module
+    function: str
+    finish: Callable[[Any], Answer]  # `Plan.finish`
+    failure: Callable[[Exception], EndpointError]
+    context: Callable[[], dict[str, Any]]
+    stream_end: Callable[[], None]
+    unfinished: set[int]  # threads that printed lines without an end
+    modules: dict[str, Any]  # served ones; with others a call may be recorded
+    log: Callable[[int, str], None] | None
 
 
 class Plan:
@@ -44,7 +76,7 @@ class Plan:
         self._of = of
         self._wrt = wrt
         schemas = component.schemas
-        self._n_inputs = len(inputs)
+        self._inputs = inputs
         for path in inputs:
             check_known(schemas.inputs, path)
         self._template = merging.Template(schemas.inputs, inputs, json)
@@ -103,12 +135,103 @@ class Plan:
         result = self._component.call(self._endpoint, payload)
         return [result[path] for path in wanted]
 
+    # ---- By the compiled loader ----------------------------------------------------------------
+
+    def compiled(self) -> Compiled | None:
+        """What calls of this plan need where no Python is to run but the module's; None where that
+        can't be.
+        """
+        component, endpoint = self._component, self._endpoint
+        served = component.isolation.served
+        inputs, outputs = compiled_schemas(component, endpoint)
+        if inputs is None or served.uses_runs or component.output.log is None:
+            return None
+        derivative = None
+        if endpoint != "apply":
+            derivative = self._compiled_derivative()
+            if derivative is None:
+                return None
+        return Compiled(
+            inputs=inputs,
+            tree=self._template.tree,
+            slot_type=merging.Slot,
+            outputs=outputs,
+            wanted=self._extractor.steps if endpoint == "apply" else [],
+            encode=encode_rest,
+            derivative=derivative,
+            namespace=vars(component.module),
+            function=calls.FUNCTIONS[endpoint],
+            finish=self.finish,
+            failure=self._failure,
+            context=self._context,
+            stream_end=component.output.finish,
+            unfinished=component.output.unfinished,
+            modules=served.modules,
+            log=component.output.log,
+        )
+
+    def finish(self, returned: Any) -> Answer:
+        """What `run` returns, of what the module's function has returned."""
+        endpoint, of, wrt = self._endpoint, self._of, self._wrt
+        with calls.failures(self._component, endpoint):
+            if endpoint == "apply":
+                outputs = calls.outputs(self._component, endpoint, returned, self._context())
+            else:
+                types, context = self._component.schemas.derivatives, self._context()
+                if endpoint == "jacobian":
+                    blocks = types.jacobian_result(returned, frozenset(of), frozenset(wrt), context)
+                    return [blocks[out][path] for out in of for path in wrt], "{}"
+                if endpoint == "jvp":
+                    result = types.jvp_result(returned, frozenset(of), context)
+                    return [result[path] for path in of], "{}"
+                result = types.vjp_result(returned, frozenset(wrt), context)
+                return [result[path] for path in wrt], "{}"
+        return self._extractor.tensors(outputs)
+
+    def _context(self) -> dict[str, Any]:
+        return {"base_dir": self._component.settings.get_config().input_path}
+
+    def _failure(self, error: Exception) -> EndpointError:
+        outside = self._component.isolation.served.is_out_of_domain(error)
+        return EndpointError(calls.FUNCTIONS[self._endpoint], error, outside)
+
+    def _compiled_derivative(self) -> CompiledDerivative | None:
+        types = self._component.schemas.derivatives
+        of, wrt = self._of, self._wrt
+        outputs = [leaf_at(types.outputs, path).annotation for path in of]
+        inputs = [leaf_at(types.inputs, path).annotation for path in wrt]
+        above = [_check_of(annotation) for annotation in outputs]
+        below = [_check_of(annotation) for annotation in inputs]
+        if self._endpoint == "jacobian":
+            shapes = [(a.shape, b.shape) for a in above for b in below]
+            if any(isinstance(s, EllipsisType) for pair in shapes for s in pair):
+                return None
+            return CompiledDerivative(
+                ("inputs", "jac_inputs", "jac_outputs"),
+                [wrt, of],
+                [],
+                of,
+                wrt,
+                [ArrayCheck((*a, *b), None) for a, b in shapes],
+            )
+        if self._endpoint == "vjp":
+            names = ("inputs", "vjp_inputs", "vjp_outputs", "cotangent_vector")
+            seeds = [(path, check, -1) for path, check in zip(of, above, strict=True)]
+            return CompiledDerivative(names, [wrt, of], seeds, (), wrt, below)
+        names = ("inputs", "jvp_inputs", "jvp_outputs", "tangent_vector")
+        positions = [self._inputs.index(path) if path in self._inputs else -1 for path in wrt]
+        if -1 in positions:
+            return None
+        tangents = [ArrayCheck(..., check.dtype) for check in below]
+        seeds = list(zip(wrt, tangents, positions, strict=True))
+        return CompiledDerivative(names, [wrt, of], seeds, (), of, above)
+
     # ---- Preparing -----------------------------------------------------------------------------
 
     def _check_count(self, given: Sequence[Any]) -> None:
-        if len(given) != self._n_inputs:
+        if len(given) != len(self._inputs):
             raise RequestError(
-                f"{len(given)} arrays for {self._n_inputs} inputs", status=INVALID_ARGUMENT
+                f"{len(given)} arrays for {len(self._inputs)} inputs", status=INVALID_ARGUMENT
             )
 
     def _check_derivative_paths(self) -> None:
@@ -131,6 +254,16 @@ class Plan:
             if is_array_annotation(leaf.annotation):
                 located = merging.locate(schema, leaf.pattern, True)
                 self._template.map_leaf(located, _shape_of(leaf.annotation))
+
+
+def compiled_schemas(component: Component, endpoint: str) -> tuple[Any, Any]:
+    from tesseract_host.loader import _stub
+
+    return _stub.compiled(component, endpoint)
+
+
+def _check_of(annotation: Any) -> ArrayCheck:
+    return ArrayCheck(annotation.expected_shape, annotation.expected_dtype)
 
 
 def _shape_of(annotation: Any) -> Any:

@@ -49,19 +49,22 @@ class ServedModule(ModuleType):
 
 
 class ServedModules:
-    """All served modules of one component, each made when it is first asked for."""
+    """All served modules of one component, each made when it is first asked for.
+
+    `modules` has those by name.
+    """
 
     def __init__(self, settings: config.Settings, runs: Runs, output: Output) -> None:
         self._settings = settings
         self._runs = runs
         self._output = output
-        self._modules: dict[str, ModuleType] = {}
+        self.modules: dict[str, ModuleType] = {}
         self.out_of_domain: list[type[BaseException]] = []
 
     @property
     def uses_runs(self) -> bool:
         """True once the module has asked for the functions that record things."""
-        return f"{CORE}.runtime.experimental" in self._modules
+        return f"{CORE}.runtime.experimental" in self.modules
 
     def serves(self, name: str) -> bool:
         """True for a module that comes from us."""
@@ -87,10 +90,10 @@ class ServedModules:
         return module
 
     def _served(self, name: str) -> ModuleType:
-        module = self._modules.get(name)
+        module = self.modules.get(name)
         if module is None:
             lookup = self._table(name.partition(".")[2])
-            module = self._modules.setdefault(name, ServedModule(name, lookup))
+            module = self.modules.setdefault(name, ServedModule(name, lookup))
             if name in TOPS or name.endswith(".runtime"):
                 module.__path__ = []
         return module

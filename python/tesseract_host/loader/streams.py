@@ -18,11 +18,13 @@ class Output:
     """The two streams of one component.
 
     While the module is being imported, and without a log, text goes to the process's streams.
-    Lines are gathered per thread, so that threads don't mix in one line.
+    Lines are gathered per thread, so that threads don't mix in one line; `unfinished` has the
+    identities of threads that `finish` has something to do for.
     """
 
     def __init__(self, log: Log | None) -> None:
         self.log = log
+        self.unfinished: set[int] = set()
         self._local = threading.local()
         self.stdout = Stream(self, "stdout")
         self.stderr = Stream(self, "stderr")
@@ -45,12 +47,15 @@ class Output:
         """Sends complete lines to the log and keeps the rest."""
         *lines, rest = (getattr(self._local, "rest", "") + text).split("\n")
         self._local.rest = rest
+        if rest:
+            self.unfinished.add(threading.get_ident())
         for line in lines:
             self._send(line)
 
     def finish(self) -> None:
         """Sends what this thread has written without a line end."""
         rest = getattr(self._local, "rest", "")
+        self.unfinished.discard(threading.get_ident())
         if rest:
             self._local.rest = ""
             self._send(rest)

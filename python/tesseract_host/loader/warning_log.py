@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tesseract_host.loader.streams import Log
@@ -14,14 +14,36 @@ LEVEL_WARNING = 3  # TESSERACT_LOG_WARNING
 
 _thread = threading.local()
 
+# How many calls the compiled loader has running on this thread, and the log of the innermost.
+Running = Callable[[], tuple[int, Log | None]]
+
+
+def _none_running() -> tuple[int, Log | None]:
+    return 0, None
+
+
+_running: Running = _none_running
+
+
+def set_running(running: Running) -> None:
+    """Has the compiled loader say which of its calls run, whose warnings go to their log too."""
+    global _running
+    _running = running
+
+
+def _log_of_thread() -> Log | None:
+    depth, log = _running()
+    inside, own = getattr(_thread, "log", (0, None))
+    return own if inside >= depth else log
+
 
 @contextlib.contextmanager
 def to_log(log: Log | None) -> Iterator[None]:
     """Warnings that this thread shows meanwhile go to `log`, once `route` was called; calls of
     components may nest.
     """
-    around = getattr(_thread, "log", None)
-    _thread.log = log
+    around = getattr(_thread, "log", (0, None))
+    _thread.log = (_running()[0], log)
     try:
         yield
     finally:
@@ -46,7 +68,7 @@ def route() -> None:
         file: Any = None,
         line: str | None = None,
     ) -> None:
-        log = getattr(_thread, "log", None)
+        log = _log_of_thread()
         if log is None or file is not None:
             shown_before(message, category, filename, lineno, file, line)
             return
