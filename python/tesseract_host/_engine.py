@@ -14,7 +14,8 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 # What the library registers itself as where the C host has started it.
 NAME = "tesseract_host._native._engine"
@@ -58,3 +59,12 @@ def _load() -> tuple[ModuleType | None, str]:
 
 # The extension module or None, and then why there is none.
 native, missing = _load()
+
+
+def new_state() -> Any:
+    """What a component's calls need around them, all False at first: `surround`, that they run
+    inside of `calls.running`; `unfinished`, that a line may be open on some thread.
+    """
+    if native is None:
+        return SimpleNamespace(surround=False, unfinished=False)
+    return native.State()

@@ -1,33 +1,24 @@
-// The call that runs on this thread, as Python code asks for it: whether it should stop, and where
-// warnings go.
+// Asking from Python whether the call that runs on this thread should stop.
 #pragma once
 
 #include <tesseract_host/plugin.h>
-
-#include "python.h"
 
 namespace tesseract::python {
 
 // Makes the frame this thread's running call for the object's lifetime; calls may nest.
 class RunningCall {
  public:
-  // `log` is the component's log function or null, borrowed.
-  explicit RunningCall(const tesseract_frame *frame, PyObject *log = nullptr);
+  explicit RunningCall(const tesseract_frame *frame);
   ~RunningCall();
   RunningCall(const RunningCall &) = delete;
   RunningCall &operator=(const RunningCall &) = delete;
 
  private:
-  friend struct Hooks;
-
-  const tesseract_frame *frame_;
-  PyObject *log_;
-  const RunningCall *around_;
-  long depth_;
+  const tesseract_frame *around_;
 };
 
-// Has tesseract_host.runtime.check_cancelled() ask the running call's frame, and warnings go to its
-// log.  A thread without one is never asked to stop.  GIL held; throws PythonError.
-void install_hooks();
+// Has tesseract_host.runtime.check_cancelled() ask the running call's frame.  A thread without one
+// is never asked to stop.  GIL held; throws PythonError.
+void install_cancel_hook();
 
 }  // namespace tesseract::python

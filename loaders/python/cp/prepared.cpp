@@ -1,7 +1,6 @@
 #include "prepared.h"
 
 #include "../engine/leaf.h"
-#include "cancel.h"
 #include "errors.h"
 #include "prepared_call.h"
 
@@ -99,19 +98,15 @@ std::unique_ptr<Prepared> Prepared::read(PyObject *compiled, const tesseract_sig
   made->context_ = attribute(compiled, "context");
   made->encode_ = attribute(compiled, "encode");
   made->stream_end_ = attribute(compiled, "stream_end");
-  made->unfinished_ = attribute(compiled, "unfinished");
-  made->modules_ = attribute(compiled, "modules");
   made->log_ = attribute(compiled, "log");
-  if (!PyDict_Check(made->namespace_.get()) || !PyDict_Check(made->modules_.get()) ||
-      !PyAnySet_Check(made->unfinished_.get()) || !PyList_Check(wanted.get())) {
-    return nullptr;
-  }
-  made->served_ = PyDict_GET_SIZE(made->modules_.get());
+  made->state_object_ = attribute(compiled, "state");
+  made->state_ = engine::state_of(made->state_object_.get());
+  if (!PyDict_Check(made->namespace_.get())) return nullptr;
   return made;
 }
 
 bool Prepared::run(Instance &instance, tesseract_frame *frame, int32_t &status) const {
-  if (PyDict_GET_SIZE(modules_.get()) != served_) return false;
+  if (state_->surround) return false;
   PreparedCall call(*this, instance, frame);
   return call.run(status);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../engine/node.h"
+#include "../engine/state.h"
 #include "call_frame.h"
 #include "instance.h"
 #include "layout.h"
@@ -58,10 +59,8 @@ class Prepared {
   std::unique_ptr<Derivative> derivative_;
   Ref namespace_, function_;  // of the module, which may bind the name anew
   Ref finish_, failure_, context_, encode_;
-  Ref stream_end_, unfinished_;  // of what the module prints
-  Ref modules_;                  // that were served when this was made: more may mean that it records
-  Py_ssize_t served_ = 0;
-  Ref log_;
+  Ref state_object_, stream_end_, log_;
+  const engine::State *state_ = nullptr;
 };
 
 }  // namespace tesseract::python

@@ -1,5 +1,6 @@
 #include "prepared_call.h"
 
+#include "../engine/thread_log.h"
 #include "cancel.h"
 #include "../engine/errors.h"
 #include "errors.h"
@@ -46,7 +47,8 @@ bool PreparedCall::run(int32_t &status) {
   if (!can_show()) return false;
   bool called = false;
   objects_ = plan_.frames_->take();
-  const RunningCall running(frame_, plan_.log_.get());
+  const RunningCall running(frame_);
+  const engine::LogScope warnings(plan_.log_.get());
   status = guarded(frame_, [&]() -> int32_t {
     show();
     if (!build()) return TESSERACT_OK;
@@ -216,7 +218,7 @@ int32_t PreparedCall::settle() {
 
 // What the module printed without ending the line.
 void PreparedCall::end_streams() {
-  if (PySet_GET_SIZE(plan_.unfinished_.get()) == 0) return;
+  if (!plan_.state_->unfinished) return;
   const Ref done(PyObject_CallNoArgs(plan_.stream_end_.get()));
   PyErr_Clear();
 }

@@ -95,7 +95,7 @@ int32_t prepare(const PythonStart *request, tesseract_frame *frame) {
     create_exporter_type();
     engine::register_module();
     load_support(request->package, !joined);
-    install_hooks();
+    install_cancel_hook();
     if (joined) register_fork();
     if (!environment_prefix) environment_prefix = system_text("prefix");
     if (!environment_executable) environment_executable = system_text("executable");

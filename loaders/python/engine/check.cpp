@@ -68,8 +68,12 @@ PyObject *check_dumped(PyObject *self, PyObject *const *arguments, Py_ssize_t co
 }
 
 PyObject *check_reduce(PyObject *self, PyObject *) {
+  // By a name that a process without the engine has too.
+  const Ref home(PyImport_ImportModule("tesseract_host.runtime._check"));
+  const Ref make(home ? PyObject_GetAttrString(home.get(), "compiled") : nullptr);
+  if (!make) return nullptr;
   auto *check = reinterpret_cast<Check *>(self);
-  return Py_BuildValue("O(O)", Py_TYPE(self), check->leaf.slow.get());
+  return Py_BuildValue("O(O)", make.get(), check->leaf.slow.get());
 }
 
 PyObject *check_get_array_check(PyObject *self, void *) {

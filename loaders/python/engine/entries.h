@@ -24,7 +24,7 @@ Ref each_entry(PyObject *dict, Change change) {
     if (PyDict_GET_SIZE(dict) != size) return {};
     if (PyDict_SetItem(result.get(), held_key.get(), changed.get()) < 0) return missed();
   }
-  return result;
+  return PyDict_GET_SIZE(result.get()) == size ? std::move(result) : Ref();
 }
 
 }  // namespace tesseract::python::engine

@@ -3,8 +3,10 @@
 #include <new>
 
 #include "check.h"
+#include "endpoint.h"
 #include "numpy.h"
 #include "schema.h"
+#include "thread_log.h"
 
 namespace tesseract::python::engine {
 namespace {
@@ -33,7 +35,32 @@ PyObject *slot_offsets_function(PyObject *, PyObject *type) {
   return guarded([&] { return slot_offsets(type); });
 }
 
+PyObject *path_set_function(PyObject *, PyObject *arguments) {
+  PyObject *ins = nullptr, *outs = nullptr;
+  if (!PyArg_ParseTuple(arguments, "O!O!", &PyTuple_Type, &ins, &PyTuple_Type, &outs)) {
+    return nullptr;
+  }
+  return guarded([&] { return make_path_set(ins, outs); });
+}
+
+PyObject *or_none(PyObject *log) {
+  return log ? log : Py_None;
+}
+
+PyObject *exchange_log_function(PyObject *, PyObject *log) {
+  // Who put the log there keeps it alive until it takes it away.
+  return Py_NewRef(or_none(exchange_log(log == Py_None ? nullptr : log)));
+}
+
+PyObject *current_log_function(PyObject *, PyObject *) {
+  return Py_NewRef(or_none(current_log()));
+}
+
 PyMethodDef functions[] = {
+    {"path_set", path_set_function, METH_VARARGS, "The path set of two tuples of leaves."},
+    {"exchange_log", exchange_log_function, METH_O,
+     "Puts a log in place for this thread, which the caller keeps alive; returns the one before."},
+    {"current_log", current_log_function, METH_NOARGS, "This thread's log, or None."},
     {"compile", compile_function, METH_O, "The compiled schema of a description."},
     {"slot_offsets", slot_offsets_function, METH_O,
      "Where pydantic's slots are in a class's instances, or None."},
@@ -60,8 +87,13 @@ Ref module() {
   import_numpy();
   create_schema_type();
   Ref fresh = own(PyModule_Create(&definition));
+  create_path_set_type();
   const Ref check_type = create_check_type();
   check(PyModule_AddObjectRef(fresh.get(), "Check", check_type.get()));
+  const Ref state_type = create_state_type();
+  check(PyModule_AddObjectRef(fresh.get(), "State", state_type.get()));
+  const Ref endpoint_type = create_endpoint_type();
+  check(PyModule_AddObjectRef(fresh.get(), "Endpoint", endpoint_type.get()));
   check(PyModule_AddIntConstant(fresh.get(), "REVISION", kRevision));
   made = Py_NewRef(fresh.get());
   return fresh;

@@ -102,6 +102,8 @@ Ref plain(const Node &node, PyObject *value, Source source, Context &context) {
     case Kind::kAny:
       return is_opaque(value) ? Ref(Py_NewRef(value)) : Ref();
     case Kind::kArray:
+      // A dump takes no encoded arrays.
+      if (source == Source::kDumped && PyDict_Check(value)) return {};
       return read_only(accept_leaf(*node.leaf, value, context));
     case Kind::kFloat:
       if (source == Source::kDumped && !PyFloat_CheckExact(value)) return {};

@@ -91,6 +91,13 @@ Field read_field(PyObject *description) {
   return field;
 }
 
+// True for a factory that is a function of the user's.
+bool has_own_factory(const Field &field) {
+  if (field.absent != Default::kFactory) return false;
+  const auto *factory = reinterpret_cast<PyTypeObject *>(field.value.get());
+  return factory != &PyDict_Type && factory != &PyList_Type && factory != &PySet_Type;
+}
+
 // ("model", class, user's class, extra, fields)
 void read_model(Node &node, PyObject *description) {
   auto model = std::make_unique<ModelClass>();
@@ -112,7 +119,7 @@ void read_model(Node &node, PyObject *description) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields); i++) {
     model->fields.push_back(read_field(PyTuple_GET_ITEM(fields, i)));
     const Field &field = model->fields.back();
-    node.runs_functions |= field.node.runs_functions || field.absent == Default::kFactory;
+    node.runs_functions |= field.node.runs_functions || has_own_factory(field);
     check(PyList_Append(names.get(), field.name.get()));
   }
   model->names = own(PyFrozenSet_New(names.get()));
@@ -183,12 +190,6 @@ int schema_traverse(PyObject *self, visitproc visit, void *arg) {
   return traverse(as_schema(self)->node, visit, arg);
 }
 
-int schema_clear(PyObject *self) {
-  Node emptied;
-  std::swap(as_schema(self)->node, emptied);
-  return 0;
-}
-
 PyObject *or_none(Ref result) {
   if (result) return result.release();
   return PyErr_Occurred() ? nullptr : Py_NewRef(Py_None);
@@ -229,7 +230,6 @@ PyMethodDef methods[] = {
 PyType_Slot slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void *>(schema_dealloc)},
     {Py_tp_traverse, reinterpret_cast<void *>(schema_traverse)},
-    {Py_tp_clear, reinterpret_cast<void *>(schema_clear)},
     {Py_tp_methods, methods},
     {0, nullptr},
 };

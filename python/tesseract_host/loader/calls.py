@@ -22,6 +22,20 @@ FUNCTIONS = {
     "abstract_eval": "abstract_eval",
 }
 
+# What the names of a derivative's arguments begin with.
+SHORT_NAMES = {"jvp": "jvp", "vjp": "vjp", "jacobian": "jac"}
+
+VECTORS = {"jvp": "tangent_vector", "vjp": "cotangent_vector"}
+
+
+def parameters(endpoint: str) -> tuple[str, ...]:
+    """The names of what an endpoint takes, in order: also those of its payload."""
+    if endpoint not in SHORT_NAMES:
+        return ("inputs",)
+    short = SHORT_NAMES[endpoint]
+    names = ("inputs", f"{short}_inputs", f"{short}_outputs")
+    return (*names, VECTORS[endpoint]) if endpoint in VECTORS else names
+
 
 def call(component: Component, endpoint: str, payload: dict[str, Any]) -> Any:
     """The result of an endpoint as plain dicts, lists, arrays and NumPy scalars.
@@ -37,22 +51,47 @@ def call(component: Component, endpoint: str, payload: dict[str, Any]) -> Any:
 
 def _call(component: Component, endpoint: str, payload: dict[str, Any]) -> Any:
     function = component.function(endpoint)
-    context = {"base_dir": component.settings.get_config().input_path}
+    context = component.context()
     request = _validated(component, endpoint, payload, context)
-    with _running(component), failures(component, endpoint):
+    with running(component), _failures(component, endpoint):
         if endpoint in ("apply", "abstract_eval"):
-            return outputs(component, endpoint, function(request.inputs), context)
+            return checked(component, endpoint, function(request.inputs), None, None, context)
         arguments = {name: getattr(request, name) for name in type(request).model_fields}
-        types = component.schemas.derivatives
         # The module may change the sets it gets, so what it must return is taken from them before.
-        if endpoint == "jacobian":
-            ins, outs = frozenset(request.jac_inputs), frozenset(request.jac_outputs)
-            return types.jacobian_result(function(**arguments), outs, ins, context)
-        if endpoint == "jvp":
-            outs = frozenset(request.jvp_outputs)
-            return types.jvp_result(function(**arguments), outs, context)
-        ins = frozenset(request.vjp_inputs)
-        return types.vjp_result(function(**arguments), ins, context)
+        short = SHORT_NAMES[endpoint]
+        ins = tuple(arguments[f"{short}_inputs"])
+        outs = tuple(arguments[f"{short}_outputs"])
+        return checked(component, endpoint, function(**arguments), ins, outs, context)
+
+
+def checked(
+    component: Component,
+    endpoint: str,
+    returned: Any,
+    ins: tuple[str, ...] | None,
+    outs: tuple[str, ...] | None,
+    context: dict[str, Any],
+) -> Any:
+    """What a module's function returned, validated and dumped; `ins` and `outs` are the paths of
+    derivatives.
+    """
+    if ins is None or outs is None:
+        return _outputs(component, endpoint, returned, context)
+    types = component.schemas.derivatives
+    if endpoint == "jacobian":
+        return types.jacobian_result(returned, outs, ins, context)
+    if endpoint == "jvp":
+        return types.jvp_result(returned, outs, context)
+    return types.vjp_result(returned, ins, context)
+
+
+def failed(component: Component, endpoint: str, error: Exception) -> EndpointError:
+    """The error of an endpoint whose module raised this, or returned what it must not."""
+    outside = component.isolation.served.is_out_of_domain(error)
+    failure = EndpointError(FUNCTIONS[endpoint], error, outside)
+    failure.__context__ = error
+    failure.__suppress_context__ = True
+    return failure
 
 
 def _validated(
@@ -65,8 +104,7 @@ def _validated(
         raise
 
 
-def outputs(component: Component, endpoint: str, returned: Any, context: dict[str, Any]) -> Any:
-    """What "apply" or "abstract_eval" returned, checked."""
+def _outputs(component: Component, endpoint: str, returned: Any, context: dict[str, Any]) -> Any:
     schemas = component.schemas
     if endpoint == "apply" and isinstance(schemas.outputs, type):
         if isinstance(returned, schemas.outputs) and isinstance(returned, BaseModel):
@@ -76,7 +114,12 @@ def outputs(component: Component, endpoint: str, returned: Any, context: dict[st
 
 
 @contextlib.contextmanager
-def _running(component: Component) -> Iterator[None]:
+def running(component: Component) -> Iterator[None]:
+    """What a component needs around a call of its module.
+
+    Compiled endpoints enter it only where `component.output.state.surround` is set, and end lines
+    only where `unfinished` is.
+    """
     isolation = component.isolation
     runs = isolation.runs.call() if isolation.served.uses_runs else contextlib.nullcontext()
     try:
@@ -87,10 +130,8 @@ def _running(component: Component) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def failures(component: Component, endpoint: str) -> Iterator[None]:
-    """What is raised meanwhile becomes the failure of the endpoint."""
+def _failures(component: Component, endpoint: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        outside = component.isolation.served.is_out_of_domain(error)
-        raise EndpointError(FUNCTIONS[endpoint], error, outside) from None
+        raise failed(component, endpoint, error) from None

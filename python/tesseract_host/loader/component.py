@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, PydanticUserError, RootModel, create_model
 
-from tesseract_host.loader import calls, description, generated, warning_log
+from tesseract_host.loader import calls, description, direct, generated, warning_log
 from tesseract_host.loader.calls import FUNCTIONS
 from tesseract_host.loader.derivatives import DerivativeTypes
 from tesseract_host.loader.failures import INVALID_ARGUMENT, OpenError, RequestError
@@ -64,6 +64,7 @@ class Component:
         self.endpoints = frozenset(
             name for name, function in FUNCTIONS.items() if hasattr(self.module, function)
         )
+        self._callers = direct.callers(self)
 
     def _load(self, file: Path, export: bool) -> ModuleType:
         if export:
@@ -84,6 +85,7 @@ class Component:
                 self.schemas.inputs,
                 self.schemas.outputs,
                 ["cpu", "cuda"] if uses_devices else ["cpu"],
+                self.routes(),
             )
 
     def function(self, endpoint: str) -> Callable[..., Any]:
@@ -96,9 +98,45 @@ class Component:
             raise NotImplementedError(f"{self.name} has no {name}")
         return function
 
+    def context(self) -> dict[str, Any]:
+        """The validation context of a call."""
+        return {"base_dir": self.settings.get_config().input_path}
+
     def call(self, endpoint: str, payload: dict[str, Any]) -> Any:
         """Calls an endpoint on Python values, untouched; see `calls.call`."""
+        caller = self._callers.get(endpoint)
+        if caller is not None and type(payload) is dict and len(payload) == len(caller.names):
+            try:
+                given = [payload[name] for name in caller.names]
+            except KeyError:
+                return calls.call(self, endpoint, payload)
+            return caller.function(*given)
         return calls.call(self, endpoint, payload)
+
+    def caller(self, endpoint: str) -> Callable[..., Any]:
+        """The endpoint as a function of what its payload has, by position: `(inputs)`, of
+        "jacobian" `(inputs, inputs' paths, outputs' paths)`, and of "jvp" and "vjp" the vector
+        too.  The quickest way to call it; returns and raises as `call`, and NotImplementedError
+        here if the module lacks the endpoint.
+        """
+        self.function(endpoint)
+        caller = self._callers.get(endpoint)
+        return direct.general(self, endpoint) if caller is None else caller.function
+
+    def compiled(self, endpoint: str) -> direct.Caller | None:
+        """What the engine has made of an endpoint; None where that is pydantic's in whole."""
+        return self._callers.get(endpoint)
+
+    def routes(self) -> dict[str, dict[str, Any]]:
+        """For each endpoint "route" and "reasons".
+
+        The route is "direct" where the engine checks inputs and results by itself, "general" where
+        pydantic has a part in it; the reasons say which part and why.
+        """
+        return {
+            endpoint: {"route": "general" if reasons else "direct", "reasons": list(reasons)}
+            for endpoint, reasons in direct.reasons(self, self._callers).items()
+        }
 
     def prepare(
         self,

@@ -18,9 +18,11 @@ from pydantic import (
     ValidationInfo,
 )
 
+from tesseract_host import _engine
 from tesseract_host.loader import generated, walk
 from tesseract_host.loader.failures import ResultError, SeedError
 from tesseract_host.runtime import _paths
+from tesseract_host.runtime._check import ArrayCheck, compiled
 from tesseract_host.runtime.schema_types import Array, is_differentiable
 from tesseract_host.runtime.tree_transforms import get_at_path
 
@@ -40,6 +42,8 @@ class DerivativeTypes:
             raise RuntimeError("No differentiable outputs found in OutputSchema")
         self._input_path: Any = path_type(self.inputs)
         self._output_path: Any = path_type(self.outputs)
+        self._input_adapter: TypeAdapter[Any] = TypeAdapter(self._input_path)
+        self._output_adapter: TypeAdapter[Any] = TypeAdapter(self._output_path)
 
     def request(self, endpoint: str, schema: Any) -> type[BaseModel]:
         """The model of a request to "jacobian", "jvp" or "vjp"."""
@@ -62,6 +66,27 @@ class DerivativeTypes:
             )
         title = {"jacobian": "Jacobian"}.get(endpoint, endpoint.upper())
         return generated.request(f"{title}InputSchema", inputs, **fields)
+
+    def path_set(self, ins: tuple[str, ...], outs: tuple[str, ...]) -> Any:
+        """The engine's path set of these paths; None where they are not what a request may name."""
+        try:
+            in_paths = [self._named(path, self._input_adapter, self.inputs) for path in set(ins)]
+            out_paths = [
+                self._named(path, self._output_adapter, self.outputs) for path in set(outs)
+            ]
+        except (ValidationError, ResultError, ValueError):
+            return None
+        assert _engine.native is not None
+        return _engine.native.path_set(tuple(in_paths), tuple(out_paths))
+
+    def _named(
+        self, path: str, known: TypeAdapter[Any], leaves: list[walk.Leaf]
+    ) -> tuple[str, Any, tuple[tuple[str, Any], ...], bool]:
+        """A leaf as `path_set` takes it."""
+        known.validate_python(path)
+        annotation = leaf_at(leaves, path).annotation
+        steps = tuple((step.kind, step.value) for step in _paths.parse(path))
+        return path, array_check(annotation), steps, "[" in path or "{" in path
 
     def _check_tangents(self, seeds: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
         _check_keys(seeds, info, "jvp_inputs", "tangent vector")
@@ -175,6 +200,20 @@ def adapter(annotation: Any) -> TypeAdapter[Any]:
 def exact_adapter(shape: tuple[int | None, ...], dtype: str | None) -> TypeAdapter[Any]:
     """The validator of arrays of this shape and dtype."""
     return TypeAdapter(Array[shape, dtype])
+
+
+@functools.lru_cache(maxsize=512)
+def array_check(annotation: Any) -> Any:
+    """The CHECK of an array type."""
+    return compiled(
+        ArrayCheck(annotation.expected_shape, annotation.expected_dtype, annotation.flags)
+    )
+
+
+@functools.lru_cache(maxsize=512)
+def exact_check(shape: tuple[int, ...], like: ArrayCheck) -> Any:
+    """The CHECK of arrays of this shape and the dtype of another CHECK."""
+    return compiled(ArrayCheck(shape, like.dtype))
 
 
 def _exactly(result: Any, keys: Iterable[str], name: str) -> Mapping[str, Any]:

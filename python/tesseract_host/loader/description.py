@@ -24,8 +24,15 @@ _TYPES: tuple[tuple[type, str], ...] = (
 )
 
 
-def describe(name: str, threads: str, inputs: Any, outputs: Any, devices: list[str]) -> str:
-    """The JSON text."""
+def describe(
+    name: str,
+    threads: str,
+    inputs: Any,
+    outputs: Any,
+    devices: list[str],
+    routes: dict[str, Any] | None = None,
+) -> str:
+    """The JSON text; `routes` are those of `Component.routes`."""
     document = {
         "name": name,
         "threads": threads,
@@ -35,6 +42,8 @@ def describe(name: str, threads: str, inputs: Any, outputs: Any, devices: list[s
         "inputs": leaf_table(inputs, True),
         "outputs": leaf_table(outputs, False),
     }
+    if routes:
+        document["x-routes"] = routes
     return json.dumps(document, ensure_ascii=False)
 
 

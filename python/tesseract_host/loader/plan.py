@@ -49,9 +49,8 @@ class Compiled(NamedTuple):
     finish: Callable[[Any], Answer]  # `Plan.finish`
     failure: Callable[[Exception], EndpointError]
     context: Callable[[], dict[str, Any]]
-    stream_end: Callable[[], None]
-    unfinished: set[int]  # threads that printed lines without an end
-    modules: dict[str, Any]  # served ones; with others a call may be recorded
+    state: Any  # whether a call needs more than this
+    stream_end: Callable[[], None]  # ends lines that the thread has begun
     log: Callable[[int, str], None] | None
 
 
@@ -142,9 +141,8 @@ class Plan:
         can't be.
         """
         component, endpoint = self._component, self._endpoint
-        served = component.isolation.served
-        inputs, outputs = compiled_schemas(component, endpoint)
-        if inputs is None or served.uses_runs or component.output.log is None:
+        caller = component.compiled(endpoint)
+        if caller is None:
             return None
         derivative = None
         if endpoint != "apply":
@@ -152,10 +150,10 @@ class Plan:
             if derivative is None:
                 return None
         return Compiled(
-            inputs=inputs,
+            inputs=caller.inputs,
             tree=self._template.tree,
             slot_type=merging.Slot,
-            outputs=outputs,
+            outputs=caller.outputs,
             wanted=self._extractor.steps if endpoint == "apply" else [],
             encode=encode_rest,
             derivative=derivative,
@@ -163,37 +161,29 @@ class Plan:
             function=calls.FUNCTIONS[endpoint],
             finish=self.finish,
             failure=self._failure,
-            context=self._context,
+            context=component.context,
+            state=component.output.state,
             stream_end=component.output.finish,
-            unfinished=component.output.unfinished,
-            modules=served.modules,
             log=component.output.log,
         )
 
     def finish(self, returned: Any) -> Answer:
         """What `run` returns, of what the module's function has returned."""
-        endpoint, of, wrt = self._endpoint, self._of, self._wrt
-        with calls.failures(self._component, endpoint):
-            if endpoint == "apply":
-                outputs = calls.outputs(self._component, endpoint, returned, self._context())
-            else:
-                types, context = self._component.schemas.derivatives, self._context()
-                if endpoint == "jacobian":
-                    blocks = types.jacobian_result(returned, frozenset(of), frozenset(wrt), context)
-                    return [blocks[out][path] for out in of for path in wrt], "{}"
-                if endpoint == "jvp":
-                    result = types.jvp_result(returned, frozenset(of), context)
-                    return [result[path] for path in of], "{}"
-                result = types.vjp_result(returned, frozenset(wrt), context)
-                return [result[path] for path in wrt], "{}"
-        return self._extractor.tensors(outputs)
-
-    def _context(self) -> dict[str, Any]:
-        return {"base_dir": self._component.settings.get_config().input_path}
+        component, endpoint, of, wrt = self._component, self._endpoint, self._of, self._wrt
+        ins, outs = (None, None) if endpoint == "apply" else (wrt, of)
+        context = component.context()
+        try:
+            result = calls.checked(component, endpoint, returned, ins, outs, context)
+        except Exception as error:
+            raise calls.failed(component, endpoint, error) from None
+        if endpoint == "apply":
+            return self._extractor.tensors(result)
+        if endpoint == "jacobian":
+            return [result[out][path] for out in of for path in wrt], "{}"
+        return [result[path] for path in (of if endpoint == "jvp" else wrt)], "{}"
 
     def _failure(self, error: Exception) -> EndpointError:
-        outside = self._component.isolation.served.is_out_of_domain(error)
-        return EndpointError(calls.FUNCTIONS[self._endpoint], error, outside)
+        return calls.failed(self._component, self._endpoint, error)
 
     def _compiled_derivative(self) -> CompiledDerivative | None:
         types = self._component.schemas.derivatives
@@ -202,12 +192,13 @@ class Plan:
         inputs = [leaf_at(types.inputs, path).annotation for path in wrt]
         above = [_check_of(annotation) for annotation in outputs]
         below = [_check_of(annotation) for annotation in inputs]
+        names = calls.parameters(self._endpoint)
         if self._endpoint == "jacobian":
             shapes = [(a.shape, b.shape) for a in above for b in below]
             if any(isinstance(s, EllipsisType) for pair in shapes for s in pair):
                 return None
             return CompiledDerivative(
-                ("inputs", "jac_inputs", "jac_outputs"),
+                names,
                 [wrt, of],
                 [],
                 of,
@@ -215,10 +206,8 @@ class Plan:
                 [ArrayCheck((*a, *b), None) for a, b in shapes],
             )
         if self._endpoint == "vjp":
-            names = ("inputs", "vjp_inputs", "vjp_outputs", "cotangent_vector")
             seeds = [(path, check, -1) for path, check in zip(of, above, strict=True)]
             return CompiledDerivative(names, [wrt, of], seeds, (), wrt, below)
-        names = ("inputs", "jvp_inputs", "jvp_outputs", "tangent_vector")
         positions = [self._inputs.index(path) if path in self._inputs else -1 for path in wrt]
         if -1 in positions:
             return None
@@ -254,12 +243,6 @@ class Plan:
             if is_array_annotation(leaf.annotation):
                 located = merging.locate(schema, leaf.pattern, True)
                 self._template.map_leaf(located, _shape_of(leaf.annotation))
-
-
-def compiled_schemas(component: Component, endpoint: str) -> tuple[Any, Any]:
-    from tesseract_host.loader import _stub
-
-    return _stub.compiled(component, endpoint)
 
 
 def _check_of(annotation: Any) -> ArrayCheck:

@@ -49,22 +49,19 @@ class ServedModule(ModuleType):
 
 
 class ServedModules:
-    """All served modules of one component, each made when it is first asked for.
-
-    `modules` has those by name.
-    """
+    """All served modules of one component, each made when it is first asked for."""
 
     def __init__(self, settings: config.Settings, runs: Runs, output: Output) -> None:
         self._settings = settings
         self._runs = runs
         self._output = output
-        self.modules: dict[str, ModuleType] = {}
+        self._modules: dict[str, ModuleType] = {}
         self.out_of_domain: list[type[BaseException]] = []
 
     @property
     def uses_runs(self) -> bool:
         """True once the module has asked for the functions that record things."""
-        return f"{CORE}.runtime.experimental" in self.modules
+        return f"{CORE}.runtime.experimental" in self._modules
 
     def serves(self, name: str) -> bool:
         """True for a module that comes from us."""
@@ -90,12 +87,14 @@ class ServedModules:
         return module
 
     def _served(self, name: str) -> ModuleType:
-        module = self.modules.get(name)
+        module = self._modules.get(name)
         if module is None:
             lookup = self._table(name.partition(".")[2])
-            module = self.modules.setdefault(name, ServedModule(name, lookup))
+            module = self._modules.setdefault(name, ServedModule(name, lookup))
             if name in TOPS or name.endswith(".runtime"):
                 module.__path__ = []
+            if self.uses_runs:
+                self._output.state.surround = True
         return module
 
     def _table(self, name: str) -> Callable[[str], Any]:

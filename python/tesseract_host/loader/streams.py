@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tesseract_host import _engine
+
 LEVEL_OUTPUT = 5  # TESSERACT_LOG_OUTPUT
 
 Log = Callable[[int, str], None]
@@ -18,13 +20,12 @@ class Output:
     """The two streams of one component.
 
     While the module is being imported, and without a log, text goes to the process's streams.
-    Lines are gathered per thread, so that threads don't mix in one line; `unfinished` has the
-    identities of threads that `finish` has something to do for.
+    Lines are gathered per thread, so that threads don't mix in one line.
     """
 
     def __init__(self, log: Log | None) -> None:
         self.log = log
-        self.unfinished: set[int] = set()
+        self.state = _engine.new_state()
         self._local = threading.local()
         self.stdout = Stream(self, "stdout")
         self.stderr = Stream(self, "stderr")
@@ -48,14 +49,13 @@ class Output:
         *lines, rest = (getattr(self._local, "rest", "") + text).split("\n")
         self._local.rest = rest
         if rest:
-            self.unfinished.add(threading.get_ident())
+            self.state.unfinished = True
         for line in lines:
             self._send(line)
 
     def finish(self) -> None:
         """Sends what this thread has written without a line end."""
         rest = getattr(self._local, "rest", "")
-        self.unfinished.discard(threading.get_ident())
         if rest:
             self._local.rest = ""
             self._send(rest)

@@ -5,36 +5,30 @@ from __future__ import annotations
 import contextlib
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
+from tesseract_host import _engine
 from tesseract_host.loader.streams import Log
 
 LEVEL_WARNING = 3  # TESSERACT_LOG_WARNING
 
 _thread = threading.local()
 
-# How many calls the compiled loader has running on this thread, and the log of the innermost.
-Running = Callable[[], tuple[int, Log | None]]
+
+def _exchange(log: Log | None) -> Log | None:
+    around: Log | None = getattr(_thread, "log", None)
+    _thread.log = log
+    return around
 
 
-def _none_running() -> tuple[int, Log | None]:
-    return 0, None
+def _current() -> Log | None:
+    return getattr(_thread, "log", None)
 
 
-_running: Running = _none_running
-
-
-def set_running(running: Running) -> None:
-    """Has the compiled loader say which of its calls run, whose warnings go to their log too."""
-    global _running
-    _running = running
-
-
-def _log_of_thread() -> Log | None:
-    depth, log = _running()
-    inside, own = getattr(_thread, "log", (0, None))
-    return own if inside >= depth else log
+# Compiled endpoints put their log in place without Python.
+exchange = _exchange if _engine.native is None else _engine.native.exchange_log
+current = _current if _engine.native is None else _engine.native.current_log
 
 
 @contextlib.contextmanager
@@ -42,12 +36,11 @@ def to_log(log: Log | None) -> Iterator[None]:
     """Warnings that this thread shows meanwhile go to `log`, once `route` was called; calls of
     components may nest.
     """
-    around = getattr(_thread, "log", (0, None))
-    _thread.log = (_running()[0], log)
+    around = exchange(log)
     try:
         yield
     finally:
-        _thread.log = around
+        exchange(around)
 
 
 def route() -> None:
@@ -68,7 +61,7 @@ def route() -> None:
         file: Any = None,
         line: str | None = None,
     ) -> None:
-        log = _log_of_thread()
+        log = current()
         if log is None or file is not None:
             shown_before(message, category, filename, lineno, file, line)
             return
