@@ -2,7 +2,7 @@
 // multiple of calling an empty Python function: minimum over batches, everything in one process,
 // cases interleaved so that a drifting clock hits all.
 //
-//   python_call <folder of the modules> [seconds]
+//   python_call <folder of the modules> [seconds [part of a case's name]]
 
 #include <dlfcn.h>
 #include <tesseract_host/host.h>
@@ -184,6 +184,13 @@ class Bench {
     add_empty();
   }
 
+  // Leaves out the cases, but the empty function, whose name has no such part.
+  void keep(const std::string &part) {
+    std::erase_if(cases_, [&](const Case &c) {
+      return c.name.find(part) == std::string::npos && &c != &cases_.back();
+    });
+  }
+
   // Ends without the GIL.
   void run(double seconds) {
     const auto ensure = python<int()>("PyGILState_Ensure");
@@ -263,10 +270,11 @@ class Bench {
 
 int main(int argc, char **argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: python_call MODULES [SECONDS]\n");
+    std::fprintf(stderr, "usage: python_call MODULES [SECONDS [CASE]]\n");
     return 2;
   }
   Bench bench(argv[1]);
+  if (argc > 3) bench.keep(argv[3]);
   bench.run(argc > 2 ? std::atof(argv[2]) : 10.0);
   bench.print();
   return 0;
