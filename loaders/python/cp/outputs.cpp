@@ -62,6 +62,7 @@ struct Outputs::Compiler {
     Item item;
     if (is_array(field.node)) {
       item.is_array = true;
+      item.leaf = field.node.kind == Kind::kArray ? field.node.leaf : field.node.inner[0].leaf;
       item.position = position_of(path);
       outputs.arrays_++;
     } else if (is_value(field.node)) {
@@ -135,6 +136,10 @@ struct Outputs::Walk {
  private:
   bool field(const Item &item, PyObject *value, PyObject *values) {
     if (item.is_array) {
+      if (item.leaf && is_exactly(*item.leaf, value)) {
+        arrays[count++] = {Ref(Py_NewRef(value)), item.position};
+        return true;
+      }
       Ref accepted = engine::accept(*item.node, value, context);
       if (!accepted) return false;
       arrays[count++] = {std::move(accepted), item.position};

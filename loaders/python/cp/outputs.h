@@ -33,6 +33,7 @@ class Outputs {
     PyObject *name = nullptr;  // of the field, borrowed from the node above
     size_t position = kNowhere;  // of an array in the frame's outputs
     bool is_array = false;
+    const engine::Leaf *leaf = nullptr;  // of an array
     std::vector<Item> inner;  // of a model
   };
 

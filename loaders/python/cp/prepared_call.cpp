@@ -186,8 +186,13 @@ bool PreparedCall::write_derivatives(PyObject *returned) {
     for (size_t c = 0; c < columns; c++) {
       const Ref found(Py_XNewRef(PyDict_GetItemWithError(row, derivative.columns[c].get())));
       const engine::Leaf &leaf = derivative.leaves[r * columns + c];
-      if (found) arrays[r * columns + c] = engine::accept_leaf(leaf, found.get(), context_);
-      if (!arrays[r * columns + c]) {
+      Ref &array = arrays[r * columns + c];
+      if (found && is_exactly(leaf, found.get())) {
+        array = Ref(Py_NewRef(found.get()));
+      } else if (found) {
+        array = engine::accept_leaf(leaf, found.get(), context_);
+      }
+      if (!array) {
         engine::forget_exception();
         return false;
       }

@@ -161,6 +161,21 @@ char *ready(const DLTensor &tensor, PyArrayObject *source) {
 
 }  // namespace
 
+bool is_exactly(const engine::Leaf &leaf, PyObject *value) {
+  if (!PyArray_CheckExact(value)) return false;
+  auto *array = reinterpret_cast<PyArrayObject *>(value);
+  if (leaf.number < 0 || PyArray_TYPE(array) != leaf.number || !PyArray_ISCARRAY_RO(array)) {
+    return false;
+  }
+  if (PyArray_NDIM(array) == 0 || (leaf.rank >= 0 && PyArray_NDIM(array) != leaf.rank)) {
+    return false;
+  }
+  for (size_t k = 0; k < leaf.axes.size(); k++) {
+    if (leaf.axes[k] >= 0 && leaf.axes[k] != PyArray_DIM(array, static_cast<int>(k))) return false;
+  }
+  return true;
+}
+
 void write_result(PyObject *value, tesseract_frame *frame, uint64_t position) {
   if (PyArray_CheckExact(value)) {
     auto *source = reinterpret_cast<PyArrayObject *>(value);
