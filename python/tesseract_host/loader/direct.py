@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -113,7 +114,10 @@ def _outputs(component: Component) -> tuple[Any, tuple[str, ...]]:
     result = compiler.result(model)
     if result.description is None:
         return None, result.reasons
-    return _engine.native.compile(result.description), ()
+    schema = _engine.native.compile(result.description)
+    if os.environ.get("TESSERACT_HOST_FAST_CONSTRUCTOR") != "0":
+        _engine.native.quicken(schema)
+    return schema, ()
 
 
 def _for_derivatives(component: Component, endpoint: str) -> dict[str, Any]:
