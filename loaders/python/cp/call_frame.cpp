@@ -65,6 +65,7 @@ CallFrame::CallFrame(const std::vector<Slot> &slots)
       flags_(new int[slots.size()]()) {}
 
 CallFrame::~CallFrame() {
+  kept = Ref();
   for (size_t i = 0; i < slots_.size(); i++) Py_XDECREF(objects_[i]);
 }
 
@@ -99,7 +100,7 @@ void CallFrame::show(size_t i, const DLTensor &tensor, bool copies) {
   char *data = data_of(tensor);
   PyObject *&object = objects_[i];
   if (slot.ndim == 0) {
-    if (object) {
+    if (object) {  // only those that can be used again are still there
       std::memcpy(scalar_value(object), data, slot.item);
     } else {
       object = own(PyArray_Scalar(data, descr_of(slot), nullptr)).release();
@@ -107,12 +108,14 @@ void CallFrame::show(size_t i, const DLTensor &tensor, bool copies) {
     return;
   }
   if (copies) {
+    kept = Ref();
     Py_CLEAR(object);
     object = copy_of(tensor, slot.descriptor.get()).release();
     return;
   }
   if (object) {
     if (point(i, tensor, data)) return;
+    kept = Ref();
     Py_CLEAR(object);
   }
   object = make_array(slot, tensor, data);
@@ -128,6 +131,14 @@ bool CallFrame::can_be_used_again(size_t i) const {
   return Py_IS_TYPE(objects_[i], &PyArray_Type) && array->base == exporter_.get() &&
          array->flags == flags_[i] && array->nd == slot.ndim && array->descr == descr_of(slot) &&
          !array->weakreflist && !array->_buffer_info;
+}
+
+bool CallFrame::is_untouched(size_t n_inputs) const {
+  for (size_t i = 0; i < slots_.size(); i++) {
+    if (!objects_[i] || Py_REFCNT(objects_[i]) != (i < n_inputs ? 2 : 1)) return false;
+    if (!can_be_used_again(i)) return false;
+  }
+  return true;
 }
 
 void CallFrame::release(std::vector<Held> &held) {

@@ -201,6 +201,7 @@ std::unique_ptr<Layout> Layout::compile(const Node &node, PyObject *tree, PyObje
     layout->root_ = Compiler{slot_type, slots, layout->shown_}.compile(node, tree);
     layout->slot_type_ = Ref(Py_NewRef(slot_type));
     if (node.runs_functions) layout->find_checked(layout->root_);
+    layout->can_be_kept_ = !node.runs_functions && can_keep(layout->root_);
     return layout;
   } catch (const NotKnown &) {
     return nullptr;

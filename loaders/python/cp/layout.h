@@ -33,6 +33,17 @@ class Layout {
   // where the user's functions run, they run in a miss only if they are why.  Throws PythonError.
   Ref build(const CallFrame &frame, engine::Context &context) const;
 
+  // True if what `build` made may serve another call: no function of the user's has seen it, and
+  // all of it is arrays, scalars and containers of them.
+  bool can_be_kept() const { return can_be_kept_; }
+
+  // True where the module has left what `build` made as it was, and holds no part of it; the arrays
+  // are the frame's to judge.
+  bool is_untouched(PyObject *inputs, const CallFrame &frame) const;
+
+  // Hides what is kept from Python's collector, and whoever asks it for its objects, or shows it.
+  void set_hidden(PyObject *inputs, bool hidden) const;
+
  private:
   enum class Kind : uint8_t {
     kSlot,      // the object of slot number `slot`, if it fits `node`
@@ -57,11 +68,14 @@ class Layout {
 
   struct Compiler;
   struct Builder;
+  struct Keeper;
 
   void find_checked(const Item &item);
+  static bool can_keep(const Item &item);
 
   Item root_;
   std::vector<std::pair<size_t, const engine::Leaf *>> shown_;  // slots and what they must fit
+  bool can_be_kept_ = false;
   std::vector<const Item *> checked_;  // what may miss, where the user's functions run
   Ref slot_type_;
 };

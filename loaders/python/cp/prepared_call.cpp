@@ -55,7 +55,7 @@ bool PreparedCall::run(int32_t &status) {
     called = true;
     return call();
   });
-  inputs_ = Ref();
+  if (status != TESSERACT_OK || !keep()) inputs_ = Ref();
   const bool done = called || status != TESSERACT_OK;
   const int32_t settled = guarded(frame_, [&] { return settle(); });
   if (!done && settled == TESSERACT_OK) return false;
@@ -97,6 +97,11 @@ void PreparedCall::show() {
 
 // False for a miss.
 bool PreparedCall::build() {
+  if (objects_->kept) {
+    plan_.inputs_->set_hidden(objects_->kept.get(), false);
+    inputs_ = std::move(objects_->kept);
+    return true;
+  }
   inputs_ = plan_.inputs_->build(*objects_, context_);
   if (!inputs_ && PyErr_Occurred()) throw PythonError{};
   return static_cast<bool>(inputs_);
@@ -204,8 +209,23 @@ bool PreparedCall::write_derivatives(PyObject *returned) {
   return true;
 }
 
+// Leaves the inputs, as nobody has touched them, to the next call.
+bool PreparedCall::keep() {
+  const Layout &layout = *plan_.inputs_;
+  if (!CallFrame::reuses || !inputs_ || !layout.can_be_kept()) return false;
+  if (!objects_->is_untouched(plan_.n_inputs_)) return false;
+  if (!layout.is_untouched(inputs_.get(), *objects_)) return false;
+  layout.set_hidden(inputs_.get(), true);
+  objects_->kept = std::move(inputs_);
+  return true;
+}
+
 // What is left of the arrays; the frame goes back to the others.
 int32_t PreparedCall::settle() {
+  if (objects_->kept) {
+    plan_.frames_->give(std::move(objects_));
+    return TESSERACT_OK;
+  }
   std::vector<CallFrame::Held> held;
   objects_->release(held);
   plan_.frames_->give(std::move(objects_));

@@ -26,6 +26,7 @@ class PreparedCall {
   void write(PyObject *returned);
   bool write_derivatives(PyObject *returned);
   [[noreturn]] void fail();
+  bool keep();
   int32_t settle();
   void end_streams();
 
