@@ -105,6 +105,7 @@ struct tesseract_call {
   bool default_floating_point = false;
   bool overlap_allowed = false;
   bool fast = false;       // nothing is converted, nothing is open, layouts are the default
+  bool unchecked = false;  // the component checks by itself: tensors only have to be sound
   bool direct_in = false;  // the caller's arrays are the component's
   bool direct_out = false;
   bool no_copy = false;

@@ -393,6 +393,7 @@ class CallBuilder {
                   call_->scratch_words <= 1024 && call_->n_variables <= 1024 &&
                   std::all_of(call_->in.begin(), call_->in.end(), plain) &&
                   std::all_of(call_->out.begin(), call_->out.end(), plain);
+    call_->unchecked = loose_ && can_run_unchecked(*call_);
   }
 
   void name_outputs() {

@@ -23,6 +23,13 @@ struct RunRequest {
 // Checks everything, repairs what can be (layout, dtype), allocates, calls.  Throws Failure.
 void run_general(const tesseract_call &call, const RunRequest &request, const ThreadSlot &slot);
 
+// True for calls of a component that checks by itself which `run_unchecked` may try.
+bool can_run_unchecked(const tesseract_call &call);
+
+// False, with nothing done, if the general run must have a look.
+bool run_unchecked(const tesseract_call &call, const RunRequest &request, const ThreadSlot &slot,
+                   int32_t *status, tesseract_error **error);
+
 // The whole of a run: the fast way where it fits, else the general one.
 int32_t run_call(const tesseract_call &call, const RunRequest &request, tesseract_error **error);
 

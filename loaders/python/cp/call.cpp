@@ -3,32 +3,16 @@
 #include "cancel.h"
 #include "dtype.h"
 #include "errors.h"
-#include "escape.h"
 #include "instance.h"
+#include "prepared.h"
 #include "results.h"
+#include "settle.h"
 #include "thread_state.h"
-#include "views.h"
 
 namespace tesseract::python {
 namespace {
 
-// One array given to the module.
-struct Argument {
-  View view;
-  const DLTensor *tensor;
-  const tesseract_owner *owner;  // null: the memory is only the call's
-  const std::string *path;
-  bool copied;  // its memory is its own
-
-  bool borrows() const { return !copied && !owner; }
-};
-
-// The tensors of a frame as arrays, and what to do about those that outlive it.
-//
-// The first successful call of each endpoint gets copies of memory that only the call owns.  A
-// module that keeps one is known from then on and always gets copies.  One that begins to keep
-// inputs later has the array moved to a copy; where that fails, something would read freed memory
-// at the next call, so there is none.
+// The tensors of a frame as arrays.
 class Arguments {
  public:
   Arguments(Instance &instance, const Plan &plan, tesseract_frame *frame)
@@ -51,19 +35,7 @@ class Arguments {
     inputs_ = Ref();
     seeds_ = Ref();
     if (succeeded) instance_.called[static_cast<size_t>(frame_->endpoint)] = true;
-    for (Argument &argument : arguments_) {
-      if (argument.owner && !argument.copied && is_held(argument.view)) {
-        keep_owner(*argument.view.exporter, *argument.owner);
-      }
-    }
-    // Copies may be kept by a module that is known to keep them.
-    if (instance_.keeps_inputs && !instance_.strict && copies_) return TESSERACT_OK;
-    if (!any_held()) return TESSERACT_OK;
-    for (const bool thorough : {false, true}) {
-      collect_garbage(thorough);
-      if (!any_held()) return TESSERACT_OK;
-    }
-    return settle_held();
+    return tesseract::python::settle(instance_, frame_, arguments_, copies_);
   }
 
  private:
@@ -88,62 +60,6 @@ class Arguments {
     return arguments_.back().view.array.get();
   }
 
-  // The caller's memory with an owner is no matter: it lives as long as the array.
-  static bool matters(const Argument &argument) {
-    return (argument.borrows() || argument.copied) && is_held(argument.view);
-  }
-
-  bool any_held() const {
-    for (const Argument &argument : arguments_) {
-      if (matters(argument)) return true;
-    }
-    return false;
-  }
-
-  static bool moved(Argument &argument) {
-    try {
-      return move_to_own_memory(argument.view);
-    } catch (const PythonError &) {
-      PyErr_Clear();
-    } catch (const std::bad_alloc &) {
-    }
-    return false;
-  }
-
-  void log(int32_t level, const std::string &text) {
-    const Pause pause;
-    instance_.log->write(level, text.data(), text.size());
-  }
-
-  int32_t settle_held() {
-    instance_.keeps_inputs = true;
-    const std::string *kept = nullptr;
-    for (Argument &argument : arguments_) {
-      if (!matters(argument)) continue;
-      kept = argument.path;
-      if (argument.copied) continue;
-      if (!moved(argument)) return lose(*argument.path);
-      const uint64_t bytes = bytes_of(*argument.tensor);
-      frame_->host->copied(frame_, TESSERACT_COPY_OWNED, bytes);
-      log(TESSERACT_LOG_WARNING, "input " + *argument.path +
-                                     " is kept beyond the call: it was moved to a copy, and all "
-                                     "inputs are copied from now on");
-    }
-    if (!instance_.strict || !kept) return TESSERACT_OK;
-    return report(frame_, {TESSERACT_ERROR_COMPONENT, *kept,
-                           "the module keeps this input beyond the call, which \"strict\" forbids: "
-                           "keep a copy of it"});
-  }
-
-  int32_t lose(const std::string &path) {
-    instance_.lost_leaf = path;
-    return report(frame_,
-                  {TESSERACT_ERROR_COMPONENT, path,
-                   "the module keeps memory of this input beyond the call, in a form that can't be "
-                   "given a copy (a memoryview, an array of another library): this component can't "
-                   "be called again; keep a copy of the input instead"});
-  }
-
   Instance &instance_;
   tesseract_frame *frame_;
   bool copies_ = false;
@@ -161,10 +77,17 @@ int32_t report_lost(const Instance &instance, tesseract_frame *frame) {
 
 int32_t run_call(void *self, void *prepared, tesseract_frame *frame) {
   auto &instance = *static_cast<Instance *>(self);
-  const auto &plan = *static_cast<const Plan *>(prepared);
+  auto &plan = *static_cast<Plan *>(prepared);
   const Entry entry;
   if (!entry) return report_gone(frame);
   if (!instance.lost_leaf.empty()) return report_lost(instance, frame);
+  int32_t done = TESSERACT_OK;
+  // The first call of an endpoint runs on copies, that of a plan through everything that can be
+  // wrong with a signature.
+  if (plan.prepared && plan.proven && instance.called[static_cast<size_t>(frame->endpoint)] &&
+      !(instance.keeps_inputs && instance.strict) && plan.prepared->run(instance, frame, done)) {
+    return done;
+  }
   return guarded(frame, [&]() -> int32_t {
     Arguments arguments(instance, plan, frame);
     const int32_t status = guarded(frame, [&]() -> int32_t {
@@ -175,6 +98,7 @@ int32_t run_call(void *self, void *prepared, tesseract_frame *frame) {
       write_results(answer.get(), frame);
       return TESSERACT_OK;
     });
+    if (status == TESSERACT_OK) plan.proven = true;
     const int32_t settled = arguments.settle(status == TESSERACT_OK);
     return status != TESSERACT_OK ? status : settled;
   });

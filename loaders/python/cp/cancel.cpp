@@ -6,7 +6,8 @@
 namespace tesseract::python {
 namespace {
 
-thread_local const tesseract_frame *running = nullptr;
+// Of the little room that libraries opened later have beside the program's own.
+thread_local const tesseract_frame *running [[gnu::tls_model("initial-exec")]] = nullptr;
 
 PyObject *cancel_requested(PyObject *, PyObject *) {
   return PyBool_FromLong(running && running->host->cancelled(running));

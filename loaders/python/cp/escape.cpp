@@ -251,6 +251,7 @@ bool move_to_own_memory(View &view) {
     fields->data = buffer + (fields->data - extent.begin);
   }
   view.exporter->buffer = buffer;
+  view.exporter->bytes = size;
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include "call.h"
 #include "errors.h"
 #include "escape.h"
+#include "prepared.h"
 #include "support.h"
 #include "thread_state.h"
 
@@ -48,6 +49,15 @@ int32_t describe(void *self, const char **text, uint64_t *length, tesseract_fram
 void release(Plan &plan) {
   Py_CLEAR(plan.run);
   Py_CLEAR(plan.abstract);
+  delete plan.prepared;
+}
+
+// What of a plan needs no Python; null where something does.
+std::unique_ptr<Prepared> read_prepared(PyObject *made, const tesseract_signature *signature,
+                                        const Plan &plan) {
+  if (signature->endpoint == TESSERACT_ENDPOINT_ABSTRACT_EVAL) return nullptr;
+  const Ref compiled = own(PyObject_CallMethod(made, "compiled", nullptr));
+  return Prepared::read(compiled.get(), signature, plan.paths);
 }
 
 int32_t prepare(void *self, const tesseract_signature *signature, void **result,
@@ -67,9 +77,11 @@ int32_t prepare(void *self, const tesseract_signature *signature, void **result,
     if (PyUnicode_GET_LENGTH(json.get()) == 0) json = own(PyUnicode_FromString("{}"));
     const Ref made = own(PyObject_CallMethod(instance->component, "prepare", "sOOOO", endpoint,
                                              inputs.get(), of.get(), wrt.get(), json.get()));
+    std::unique_ptr<Prepared> prepared = read_prepared(made.get(), signature, *plan);
     Ref run = own(PyObject_GetAttrString(made.get(), "run"));
     plan->abstract = own(PyObject_GetAttrString(made.get(), "abstract")).release();
     plan->run = run.release();
+    plan->prepared = prepared.release();
     *result = plan.release();
     return TESSERACT_OK;
   });

@@ -27,10 +27,14 @@ struct Instance {
   std::string lost_leaf;  // not empty: something reads this input's memory, which is the caller's
 };
 
+class Prepared;
+
 struct Plan {
   PyObject *run = nullptr;  // bound methods of tesseract_host.loader.Plan
   PyObject *abstract = nullptr;
   std::vector<std::string> paths;  // of the inputs, then of the seeds
+  Prepared *prepared = nullptr;    // null: every call is Plan.run's
+  bool proven = false;             // by a call of Plan.run that succeeded
 };
 
 // PythonRuntime's open.

@@ -98,13 +98,6 @@ void write_shape(PyObject *value, tesseract_frame *frame, const Output &output) 
   throw CallFailure{TESSERACT_ERROR_INTERNAL, "", "a plan returned " + problem};
 }
 
-void write_json(PyObject *value, tesseract_frame *frame) {
-  const std::string text = text_of(value);
-  if (text.empty() || text == "{}") return;
-  const int32_t status = frame->host->output_json(frame, text.data(), text.size());
-  if (status != TESSERACT_OK) throw HostFailure{status};
-}
-
 // Reading a value may run code of the module's, which may have kept the list: each item is owned
 // while it is read.
 Ref item(PyObject *list, Py_ssize_t i) {
@@ -152,7 +145,56 @@ void write_all(PyObject *answer, tesseract_frame *frame, Write write) {
   write_json(json, frame);
 }
 
+// The memory of an output that takes what it is given as it lies; null where the host has to say.
+char *ready(const DLTensor &tensor, PyArrayObject *source) {
+  DLDataType dtype{};
+  if (!tensor.data || tensor.ndim != PyArray_NDIM(source)) return nullptr;
+  if (!dtype_of(PyArray_DESCR(source), dtype) || dtype.code != tensor.dtype.code ||
+      dtype.bits != tensor.dtype.bits || tensor.dtype.lanes != 1) {
+    return nullptr;
+  }
+  for (int k = 0; k < tensor.ndim; k++) {
+    if (tensor.shape[k] != PyArray_DIM(source, k)) return nullptr;
+  }
+  return is_compact(tensor) ? data_of(tensor) : nullptr;
+}
+
 }  // namespace
+
+bool is_exactly(const engine::Leaf &leaf, PyObject *value) {
+  if (!PyArray_CheckExact(value)) return false;
+  auto *array = reinterpret_cast<PyArrayObject *>(value);
+  if (leaf.number < 0 || PyArray_TYPE(array) != leaf.number || !PyArray_ISCARRAY_RO(array)) {
+    return false;
+  }
+  if (PyArray_NDIM(array) == 0 || (leaf.rank >= 0 && PyArray_NDIM(array) != leaf.rank)) {
+    return false;
+  }
+  for (size_t k = 0; k < leaf.axes.size(); k++) {
+    if (leaf.axes[k] >= 0 && leaf.axes[k] != PyArray_DIM(array, static_cast<int>(k))) return false;
+  }
+  return true;
+}
+
+void write_result(PyObject *value, tesseract_frame *frame, uint64_t position) {
+  if (PyArray_CheckExact(value)) {
+    auto *source = reinterpret_cast<PyArrayObject *>(value);
+    if (PyArray_IS_C_CONTIGUOUS(source) && PyArray_ISNOTSWAPPED(source)) {
+      if (char *target = ready(*frame->outputs[position], source)) {
+        std::memcpy(target, PyArray_DATA(source), static_cast<size_t>(PyArray_NBYTES(source)));
+        return;
+      }
+    }
+  }
+  write_array(value, frame, Output{position, nullptr});
+}
+
+void write_json(PyObject *value, tesseract_frame *frame) {
+  const std::string text = text_of(value);
+  if (text.empty() || text == "{}") return;
+  const int32_t status = frame->host->output_json(frame, text.data(), text.size());
+  if (status != TESSERACT_OK) throw HostFailure{status};
+}
 
 void write_results(PyObject *answer, tesseract_frame *frame) {
   write_all(answer, frame, write_array);

@@ -3,6 +3,7 @@
 
 #include <tesseract_host/plugin.h>
 
+#include "../engine/node.h"
 #include "reference.h"
 
 namespace tesseract::python {
@@ -12,6 +13,16 @@ namespace tesseract::python {
 // the caller asked for everything.  None stands for an output that there is not.  Throws
 // CallFailure, HostFailure or PythonError.
 void write_results(PyObject *answer, tesseract_frame *frame);
+
+// True for an array that the leaf's check would pass on, but for a view that can't be written:
+// compact, and of exactly the leaf's dtype and shape.
+bool is_exactly(const engine::Leaf &leaf, PyObject *value);
+
+// Writes one array or NumPy scalar into the frame's output at a position.  Throws as above.
+void write_result(PyObject *value, tesseract_frame *frame, uint64_t position);
+
+// Hands JSON text over.  Throws as above.
+void write_json(PyObject *text, tesseract_frame *frame);
 
 // The same for an abstract evaluation: (shape, dtype name) in place of arrays.  An entry None of a
 // shape, or -1, is a length not known yet.

@@ -64,6 +64,15 @@ void free_ended_states() {
   PyThreadState_DeleteCurrent();
 }
 
+// The state of the thread that holds the GIL; null where none does.
+PyThreadState *current_state() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return PyThreadState_GetUnchecked();
+#else
+  return _PyThreadState_UncheckedGet();
+#endif
+}
+
 // The state made here is given back by note_end, not by a PyGILState_Release.
 void make_kept_state() {
   free_ended_states();
@@ -92,18 +101,22 @@ void watch_forks() {
 
 Entry::Entry() : lives_(interpreter_lives()) {
   if (!lives_) return;
+  PyThreadState *state = PyGILState_GetThisThreadState();
+  if (state && state == current_state()) return;  // the GIL is held
   Barrier barrier;
-  if (!PyGILState_GetThisThreadState()) make_kept_state();
-  state_ = PyGILState_Ensure();
+  if (!state) {
+    make_kept_state();
+    state = PyGILState_GetThisThreadState();
+  }
+  PyEval_RestoreThread(state);
   barrier.pass();
+  entered_ = true;
 }
 
 Entry::~Entry() {
   if (!lives_) return;
   stop_if_asked_to_end();
-  Barrier barrier;
-  PyGILState_Release(state_);
-  barrier.pass();
+  if (entered_) PyEval_SaveThread();
 }
 
 void resume_in_child() {

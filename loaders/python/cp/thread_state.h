@@ -36,7 +36,7 @@ class Entry {
  private:
   FloatEnvironment environment_;
   bool lives_;
-  PyGILState_STATE state_{};
+  bool entered_ = false;  // what has to be left again
 };
 
 // Gives up the GIL for its lifetime.

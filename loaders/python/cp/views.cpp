@@ -10,9 +10,11 @@ namespace tesseract::python {
 namespace {
 
 PyTypeObject *exporter_type = nullptr;
+bool poisons = false;
 
 void destroy_exporter(PyObject *self) {
   auto *exporter = reinterpret_cast<Exporter *>(self);
+  if (poisons && exporter->buffer) std::memset(exporter->buffer, kPoison, exporter->bytes);
   std::free(exporter->buffer);
   if (exporter->retained) exporter->owner.release(exporter->owner.object);
   PyTypeObject *type = Py_TYPE(self);
@@ -20,24 +22,21 @@ void destroy_exporter(PyObject *self) {
   Py_DECREF(type);
 }
 
-Ref make_exporter(void *buffer) {
-  auto *exporter = PyObject_New(Exporter, exporter_type);
-  if (!exporter) {
-    std::free(buffer);
-    throw PythonError{};
-  }
-  exporter->buffer = buffer;
-  exporter->owner = {nullptr, nullptr, nullptr};
-  exporter->retained = 0;
-  return Ref(reinterpret_cast<PyObject *>(exporter));
-}
-
 // Where arrays without elements point: NumPy takes null for "allocate".
-char nowhere[16];
+alignas(16) char nowhere[16];
 
-char *data_of(const DLTensor &tensor) {
-  if (!tensor.data) return nowhere;
-  return static_cast<char *>(tensor.data) + tensor.byte_offset;
+// The same with a buffer, which the exporter takes over whatever happens.
+Ref export_buffer(void *buffer, size_t bytes) {
+  try {
+    Ref made = make_exporter();
+    auto *exporter = reinterpret_cast<Exporter *>(made.get());
+    exporter->buffer = buffer;
+    exporter->bytes = bytes;
+    return made;
+  } catch (const PythonError &) {
+    std::free(buffer);
+    throw;
+  }
 }
 
 void check_place(const DLTensor &tensor, const std::string &path) {
@@ -47,23 +46,27 @@ void check_place(const DLTensor &tensor, const std::string &path) {
                         std::to_string(tensor.device.device_type)};
 }
 
+void check_rank(const DLTensor &tensor, const std::string &path) {
+  if (tensor.ndim >= 0 && tensor.ndim <= NPY_MAXDIMS) return;
+  throw CallFailure{TESSERACT_ERROR_SCHEMA, path,
+                    "NumPy can't hold an array of rank " + std::to_string(tensor.ndim)};
+}
+
 // An array over memory that the caller of this function answers for.
-Ref over(const DLTensor &tensor, char *data, const int64_t *strides, int flags,
-         const std::string &path) {
+Ref over(const DLTensor &tensor, PyObject *type, char *data, const int64_t *strides, int flags) {
   static_assert(sizeof(npy_intp) == sizeof(int64_t));
-  if (tensor.ndim < 0 || tensor.ndim > NPY_MAXDIMS) {
-    throw CallFailure{TESSERACT_ERROR_SCHEMA, path,
-                      "NumPy can't hold an array of rank " + std::to_string(tensor.ndim)};
-  }
   npy_intp steps[NPY_MAXDIMS];
-  Ref type = descriptor(tensor.dtype, path);
-  const npy_intp size = PyDataType_ELSIZE(reinterpret_cast<PyArray_Descr *>(type.get()));
+  auto *descr = reinterpret_cast<PyArray_Descr *>(Py_NewRef(type));
+  const npy_intp size = PyDataType_ELSIZE(descr);
   if (strides) {
     for (int32_t i = 0; i < tensor.ndim; i++) steps[i] = strides[i] * size;
   }
-  return own(PyArray_NewFromDescr(&PyArray_Type, reinterpret_cast<PyArray_Descr *>(type.release()),
-                                  tensor.ndim, reinterpret_cast<const npy_intp *>(tensor.shape),
-                                  strides ? steps : nullptr, data, flags, nullptr));
+  Ref array = own(PyArray_NewFromDescr(
+      &PyArray_Type, descr, tensor.ndim, reinterpret_cast<const npy_intp *>(tensor.shape),
+      strides ? steps : nullptr, data, flags, nullptr));
+  // NumPy finds that out only where it is given strides.
+  PyArray_UpdateFlags(reinterpret_cast<PyArrayObject *>(array.get()), NPY_ARRAY_ALIGNED);
+  return array;
 }
 
 // Makes the exporter the array's base, which takes it over.
@@ -75,12 +78,27 @@ Exporter *attach(const Ref &array, Ref exporter) {
 
 }  // namespace
 
+Ref make_exporter() {
+  auto *exporter = PyObject_New(Exporter, exporter_type);
+  if (!exporter) throw PythonError{};
+  exporter->buffer = nullptr;
+  exporter->bytes = 0;
+  exporter->owner = {nullptr, nullptr, nullptr};
+  exporter->retained = 0;
+  return Ref(reinterpret_cast<PyObject *>(exporter));
+}
+
 void create_exporter_type() {
   if (exporter_type) return;
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void *>(destroy_exporter)}, {0, nullptr}};
   PyType_Spec spec = {"tesseract_host.loader.Exporter", sizeof(Exporter), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   exporter_type = reinterpret_cast<PyTypeObject *>(own(PyType_FromSpec(&spec)).release());
+}
+
+char *data_of(const DLTensor &tensor) {
+  if (!tensor.data) return nowhere;
+  return static_cast<char *>(tensor.data) + tensor.byte_offset;
 }
 
 uint64_t bytes_of(const DLTensor &tensor) {
@@ -101,33 +119,48 @@ bool is_compact(const DLTensor &tensor) {
 
 View borrow(const DLTensor &tensor, const std::string &path) {
   check_place(tensor, path);
-  Ref array = over(tensor, data_of(tensor), tensor.strides, 0, path);
-  Exporter *exporter = attach(array, make_exporter(nullptr));
+  check_rank(tensor, path);
+  const Ref type = descriptor(tensor.dtype, path);
+  Ref array = over(tensor, type.get(), data_of(tensor), tensor.strides, 0);
+  Exporter *exporter = attach(array, make_exporter());
   return {std::move(array), exporter};
 }
 
-View copy(const DLTensor &tensor, const std::string &path) {
-  check_place(tensor, path);
+Ref copy_of(const DLTensor &tensor, PyObject *type) {
   const uint64_t bytes = bytes_of(tensor);
   auto *buffer = static_cast<char *>(std::malloc(bytes ? bytes : 1));
   if (!buffer) throw std::bad_alloc();
-  Ref exporter = make_exporter(buffer);
-  Ref array = over(tensor, buffer, nullptr, NPY_ARRAY_WRITEABLE, path);
+  Ref exporter = export_buffer(buffer, bytes);
+  Ref array = over(tensor, type, buffer, nullptr, NPY_ARRAY_WRITEABLE);
   auto *target = reinterpret_cast<PyArrayObject *>(array.get());
   if (bytes && is_compact(tensor)) {
     std::memcpy(buffer, data_of(tensor), bytes);
   } else if (bytes) {
-    const Ref source = over(tensor, data_of(tensor), tensor.strides, 0, path);
+    const Ref source = over(tensor, type, data_of(tensor), tensor.strides, 0);
     check(PyArray_CopyInto(target, reinterpret_cast<PyArrayObject *>(source.get())));
   }
   PyArray_CLEARFLAGS(target, NPY_ARRAY_WRITEABLE);
-  Exporter *base = attach(array, std::move(exporter));
-  return {std::move(array), base};
+  attach(array, std::move(exporter));
+  return array;
+}
+
+View copy(const DLTensor &tensor, const std::string &path) {
+  check_place(tensor, path);
+  check_rank(tensor, path);
+  Ref array = copy_of(tensor, descriptor(tensor.dtype, path).get());
+  PyObject *base = PyArray_BASE(reinterpret_cast<PyArrayObject *>(array.get()));
+  return {std::move(array), reinterpret_cast<Exporter *>(base)};
 }
 
 Ref destination(const DLTensor &tensor, const std::string &path) {
   check_place(tensor, path);
-  return over(tensor, data_of(tensor), tensor.strides, NPY_ARRAY_WRITEABLE, path);
+  check_rank(tensor, path);
+  const Ref type = descriptor(tensor.dtype, path);
+  return over(tensor, type.get(), data_of(tensor), tensor.strides, NPY_ARRAY_WRITEABLE);
+}
+
+void poison_copies() {
+  poisons = true;
 }
 
 void keep_owner(Exporter &exporter, const tesseract_owner &owner) {

@@ -13,12 +13,21 @@ namespace tesseract::python {
 // that no module can make the array writeable.
 struct Exporter {
   PyObject_HEAD void *buffer;  // memory of our own, freed with this object; or null
+  size_t bytes;                // of the buffer
   tesseract_owner owner;  // owner.release runs with this object where owner.object was retained
   int retained;
 };
 
 // Creates the exporter's type; once.  Throws PythonError.
 void create_exporter_type();
+
+// A new one without memory.  Throws PythonError.
+Ref make_exporter();
+
+// From here on the memory of copies is filled with this byte before it is freed: with many of them,
+// floating-point numbers are NaN and integers negative.
+constexpr int kPoison = 0xff;
+void poison_copies();
 
 struct View {
   Ref array;           // a read-only ndarray
@@ -32,8 +41,15 @@ View borrow(const DLTensor &tensor, const std::string &path);
 // The same with a copy of the elements, compact, that lives as long as the array.
 View copy(const DLTensor &tensor, const std::string &path);
 
+// The array of the same, given NumPy's descriptor, for tensors that are known to be such that NumPy
+// can hold them.  Throws PythonError or std::bad_alloc.
+Ref copy_of(const DLTensor &tensor, PyObject *type);
+
 // A writeable array over the tensor's memory, valid as long as that is.  To be dropped before.
 Ref destination(const DLTensor &tensor, const std::string &path);
+
+// The first element; somewhere where there is none.
+char *data_of(const DLTensor &tensor);
 
 // Bytes of the tensor's elements, without gaps.
 uint64_t bytes_of(const DLTensor &tensor);

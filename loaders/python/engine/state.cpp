@@ -22,7 +22,7 @@ PyType_Slot slots[] = {{Py_tp_members, members}, {0, nullptr}};
 
 PyType_Spec spec = {"tesseract_host.loader.State", sizeof(State), 0, Py_TPFLAGS_DEFAULT, slots};
 
-thread_local PyObject *thread_log = nullptr;
+thread_local PyObject *thread_log [[gnu::tls_model("initial-exec")]] = nullptr;
 
 }  // namespace
 

@@ -127,6 +127,10 @@ class Component:
         caller = self._callers.get(endpoint)
         return direct.general(self, endpoint) if caller is None else caller.function
 
+    def compiled(self, endpoint: str) -> direct.Caller | None:
+        """What the engine has made of an endpoint; None where that is pydantic's in whole."""
+        return self._callers.get(endpoint)
+
     def routes(self) -> dict[str, dict[str, Any]]:
         """For each endpoint "route" and "reasons".
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +23,7 @@ class Caller(NamedTuple):
     function: Callable[..., Any]
     payload: Callable[[Any], Any]  # the same for a dict of what it takes
     inputs: Any  # compiled schema
+    outputs: Any  # compiled schema of the result of apply, or None
     reasons: tuple[str, ...]  # what is left to pydantic
 
 
@@ -104,7 +106,7 @@ def _caller(component: Component, endpoint: str) -> Caller | None:
         finish=component.output.finish,
         **_for_derivatives(component, endpoint),
     )
-    return Caller(function, function.payload, schema, why)
+    return Caller(function, function.payload, schema, outputs, why)
 
 
 def _outputs(component: Component) -> tuple[Any, tuple[str, ...]]:
@@ -114,7 +116,10 @@ def _outputs(component: Component) -> tuple[Any, tuple[str, ...]]:
     result = compiler.result(model)
     if result.description is None:
         return None, result.reasons
-    return _engine.native.compile(result.description), ()
+    schema = _engine.native.compile(result.description)
+    if os.environ.get("TESSERACT_HOST_FAST_CONSTRUCTOR") != "0":
+        _engine.native.quicken(schema)
+    return schema, ()
 
 
 def _for_derivatives(component: Component, endpoint: str) -> dict[str, Any]:

@@ -61,9 +61,17 @@ class EndpointError(RuntimeError):
         self.out_of_domain = out_of_domain
         self.traceback = "".join(traceback.format_exception(error))
         super().__init__(
-            f"{self.traceback}\nError running Tesseract API {endpoint}: {error} "
+            f"{self.traceback}\nError running Tesseract API {endpoint}: {_text(error)} "
             "(see above for full traceback)"
         )
+
+
+def _text(error: Exception) -> str:
+    """The text of an exception, whose class may fail to give one."""
+    try:
+        return str(error)
+    except Exception:
+        return "an exception without text"
 
 
 # What this package raises itself, with a text that says everything.
@@ -130,7 +138,7 @@ def _endpoint_failure(error: EndpointError) -> tuple[int, str | None, str, str]:
     elif isinstance(original, MemoryError):
         status = OUT_OF_MEMORY
     path = original.path if isinstance(original, ResultError) else None
-    message = f"{type(original).__name__}: {original}"
+    message = f"{type(original).__name__}: {_text(original)}"
     return status, path, message, error.traceback
 
 

@@ -27,7 +27,7 @@ class _Items(dict[int, Any]):
 
 
 class Template:
-    """A tree with slots; `fill` makes a fresh one with values in them."""
+    """A tree with slots; `fill` makes a fresh one with values in them.  `tree` is not to be changed."""
 
     def __init__(self, schema: Any, paths: Sequence[str], document: str) -> None:
         tree = parse(document)
@@ -36,15 +36,15 @@ class Template:
         holder = {"": tree}
         for position, path in enumerate(paths):
             _insert(holder, locate(schema, parse_path(path), True), Slot(position), path)
-        self._tree = _finished(holder.get("", {}), ())
+        self.tree = _finished(holder.get("", {}), ())
 
     def fill(self, values: Sequence[Any]) -> Any:
         """The tree with `values[i]` in slot i; all containers are new."""
-        return _filled(self._tree, values)
+        return _filled(self.tree, values)
 
     def map_leaf(self, pattern: walk.Pattern, change: Any) -> None:
         """Replaces every JSON value at the pattern by what `change(value)` returns."""
-        self._tree = _mapped(self._tree, pattern, change)
+        self.tree = _mapped(self.tree, pattern, change)
 
 
 def parse(document: str) -> dict[str, Any]:

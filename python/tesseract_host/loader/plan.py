@@ -3,24 +3,55 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from tesseract_host.loader import leaves, merging, walk
-from tesseract_host.loader.failures import (
-    INVALID_ARGUMENT,
-    RequestError,
-)
-from tesseract_host.loader.results import Answer, Extractor, Place
+from tesseract_host.loader import calls, leaves, merging, walk
+from tesseract_host.loader.derivatives import leaf_at
+from tesseract_host.loader.failures import INVALID_ARGUMENT, EndpointError, RequestError
+from tesseract_host.loader.results import Answer, Extractor, Place, encode_rest
+from tesseract_host.runtime._check import ArrayCheck
 from tesseract_host.runtime.schema_types import is_array_annotation
 
 if TYPE_CHECKING:
     from tesseract_host.loader.component import Component
 
 Shape = tuple[tuple[int, ...], str]
+
+
+class CompiledDerivative(NamedTuple):
+    """How the function of a derivative is called, and what it must return."""
+
+    keywords: tuple[str, ...]  # names of its arguments, the inputs first
+    sets: list[tuple[str, ...]]  # of paths, given after the inputs
+    seeds: list[tuple[str, ArrayCheck, int]]  # path, check, input whose shape it has or -1
+    rows: tuple[str, ...]  # the outputs of a Jacobian
+    columns: tuple[str, ...]  # the keys of the result, or of each of its rows
+    checks: list[ArrayCheck]  # of the results, by position
+
+
+class Compiled(NamedTuple):
+    """What the compiled loader needs to call the module's function by itself."""
+
+    inputs: Any  # the compiled schema
+    tree: Any  # of the template, with objects of `slot_type`
+    slot_type: type
+    outputs: Any  # the compiled schema, or None
+    wanted: list[tuple[str, ...]]  # steps to the outputs by position
+    encode: Callable[[Any], str]  # JSON of a dict
+    derivative: CompiledDerivative | None
+    namespace: dict[str, Any]  # of the module
+    function: str
+    finish: Callable[[Any], Answer]  # `Plan.finish`
+    failure: Callable[[Exception], EndpointError]
+    context: Callable[[], dict[str, Any]]
+    state: Any  # whether a call needs more than this
+    stream_end: Callable[[], None]  # ends lines that the thread has begun
+    log: Callable[[int, str], None] | None
 
 
 class Plan:
@@ -44,7 +75,7 @@ class Plan:
         self._of = of
         self._wrt = wrt
         schemas = component.schemas
-        self._n_inputs = len(inputs)
+        self._inputs = inputs
         for path in inputs:
             check_known(schemas.inputs, path)
         self._template = merging.Template(schemas.inputs, inputs, json)
@@ -103,12 +134,93 @@ class Plan:
         result = self._component.call(self._endpoint, payload)
         return [result[path] for path in wanted]
 
+    # ---- By the compiled loader ----------------------------------------------------------------
+
+    def compiled(self) -> Compiled | None:
+        """What calls of this plan need where no Python is to run but the module's; None where that
+        can't be.
+        """
+        component, endpoint = self._component, self._endpoint
+        caller = component.compiled(endpoint)
+        if caller is None:
+            return None
+        derivative = None
+        if endpoint != "apply":
+            derivative = self._compiled_derivative()
+            if derivative is None:
+                return None
+        return Compiled(
+            inputs=caller.inputs,
+            tree=self._template.tree,
+            slot_type=merging.Slot,
+            outputs=caller.outputs,
+            wanted=self._extractor.steps if endpoint == "apply" else [],
+            encode=encode_rest,
+            derivative=derivative,
+            namespace=vars(component.module),
+            function=calls.FUNCTIONS[endpoint],
+            finish=self.finish,
+            failure=self._failure,
+            context=component.context,
+            state=component.output.state,
+            stream_end=component.output.finish,
+            log=component.output.log,
+        )
+
+    def finish(self, returned: Any) -> Answer:
+        """What `run` returns, of what the module's function has returned."""
+        component, endpoint, of, wrt = self._component, self._endpoint, self._of, self._wrt
+        ins, outs = (None, None) if endpoint == "apply" else (wrt, of)
+        context = component.context()
+        try:
+            result = calls.checked(component, endpoint, returned, ins, outs, context)
+        except Exception as error:
+            raise calls.failed(component, endpoint, error) from None
+        if endpoint == "apply":
+            return self._extractor.tensors(result)
+        if endpoint == "jacobian":
+            return [result[out][path] for out in of for path in wrt], "{}"
+        return [result[path] for path in (of if endpoint == "jvp" else wrt)], "{}"
+
+    def _failure(self, error: Exception) -> EndpointError:
+        return calls.failed(self._component, self._endpoint, error)
+
+    def _compiled_derivative(self) -> CompiledDerivative | None:
+        types = self._component.schemas.derivatives
+        of, wrt = self._of, self._wrt
+        outputs = [leaf_at(types.outputs, path).annotation for path in of]
+        inputs = [leaf_at(types.inputs, path).annotation for path in wrt]
+        above = [_check_of(annotation) for annotation in outputs]
+        below = [_check_of(annotation) for annotation in inputs]
+        names = calls.parameters(self._endpoint)
+        if self._endpoint == "jacobian":
+            shapes = [(a.shape, b.shape) for a in above for b in below]
+            if any(isinstance(s, EllipsisType) for pair in shapes for s in pair):
+                return None
+            return CompiledDerivative(
+                names,
+                [wrt, of],
+                [],
+                of,
+                wrt,
+                [ArrayCheck((*a, *b), None) for a, b in shapes],
+            )
+        if self._endpoint == "vjp":
+            seeds = [(path, check, -1) for path, check in zip(of, above, strict=True)]
+            return CompiledDerivative(names, [wrt, of], seeds, (), wrt, below)
+        positions = [self._inputs.index(path) if path in self._inputs else -1 for path in wrt]
+        if -1 in positions:
+            return None
+        tangents = [ArrayCheck(..., check.dtype) for check in below]
+        seeds = list(zip(wrt, tangents, positions, strict=True))
+        return CompiledDerivative(names, [wrt, of], seeds, (), of, above)
+
     # ---- Preparing -----------------------------------------------------------------------------
 
     def _check_count(self, given: Sequence[Any]) -> None:
-        if len(given) != self._n_inputs:
+        if len(given) != len(self._inputs):
             raise RequestError(
-                f"{len(given)} arrays for {self._n_inputs} inputs", status=INVALID_ARGUMENT
+                f"{len(given)} arrays for {len(self._inputs)} inputs", status=INVALID_ARGUMENT
             )
 
     def _check_derivative_paths(self) -> None:
@@ -131,6 +243,10 @@ class Plan:
             if is_array_annotation(leaf.annotation):
                 located = merging.locate(schema, leaf.pattern, True)
                 self._template.map_leaf(located, _shape_of(leaf.annotation))
+
+
+def _check_of(annotation: Any) -> ArrayCheck:
+    return ArrayCheck(annotation.expected_shape, annotation.expected_dtype)
 
 
 def _shape_of(annotation: Any) -> Any:

@@ -95,9 +95,19 @@ class Extractor:
         if rest is _REMOVED:
             return "{}"
         document = {"root": rest} if self._has_root else rest
-        return to_json(
-            document, inf_nan_mode="constants", bytes_mode="base64", fallback=_encoded
-        ).decode()
+        return encode_rest(document)
+
+    @property
+    def steps(self) -> list[tuple[str, ...]]:
+        """The steps to the wanted leaves in the data."""
+        return [tuple(str(step.value) for step in place) for place in self._taken]
+
+
+def encode_rest(document: Any) -> str:
+    """JSON text of what is no array."""
+    return to_json(
+        document, inf_nan_mode="constants", bytes_mode="base64", fallback=_encoded
+    ).decode()
 
 
 def _at(tree: Any, steps: walk.Pattern, path: str, optional: bool) -> Any:

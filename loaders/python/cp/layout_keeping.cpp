@@ -1,0 +1,178 @@
+// Whether inputs can serve another call.  What is found wrong only costs time: they are made anew.
+#include "layout.h"
+
+namespace tesseract::python {
+namespace {
+
+PyObject *slot(PyObject *instance, Py_ssize_t offset) {
+  return *reinterpret_cast<PyObject **>(reinterpret_cast<char *>(instance) + offset);
+}
+
+bool has_weak_references(PyObject *object) {
+  const Py_ssize_t offset = Py_TYPE(object)->tp_weaklistoffset;
+  return offset != 0 && slot(object, offset);
+}
+
+}  // namespace
+
+struct Layout::Keeper {
+  const CallFrame *frame;
+
+  bool is_same(const Item &item, PyObject *object) const {
+    switch (item.kind) {
+      case Kind::kSlot:
+        return object == frame->object(item.slot);
+      case Kind::kConstant:
+        return object == item.value.get();
+      case Kind::kList:
+        return PyList_CheckExact(object) && Py_REFCNT(object) == 1 &&
+               are_same(item, PySequence_Fast_ITEMS(object), PyList_GET_SIZE(object));
+      case Kind::kTuple:
+        return PyTuple_CheckExact(object) && Py_REFCNT(object) == 1 &&
+               are_same(item, PySequence_Fast_ITEMS(object), PyTuple_GET_SIZE(object));
+      case Kind::kDict:
+        return PyDict_CheckExact(object) && Py_REFCNT(object) == 1 &&
+               has_entries(item, object, [&](size_t i) {
+                 return PyList_GET_ITEM(item.value.get(), static_cast<Py_ssize_t>(i));
+               });
+      case Kind::kModel:
+        return is_same_model(item, object);
+      default:
+        return false;
+    }
+  }
+
+  static void set_hidden(const Item &item, PyObject *object, bool hidden) {
+    switch (item.kind) {
+      case Kind::kList:
+      case Kind::kTuple:
+        for (size_t i = 0; i < item.inner.size(); i++) {
+          set_hidden(item.inner[i], PySequence_Fast_ITEMS(object)[i], hidden);
+        }
+        break;
+      case Kind::kDict:
+        hide_entries(item, object, hidden);
+        break;
+      case Kind::kModel: {
+        const Ref dict(PyObject_GenericGetDict(object, nullptr));
+        hide_entries(item, dict.get(), hidden);
+        if (holds_containers(item)) track(dict.get(), hidden);
+        break;
+      }
+      default:
+        return;
+    }
+    if (item.kind != Kind::kDict || holds_containers(item)) track(object, hidden);
+  }
+
+ private:
+  static bool is_container(const Item &item) {
+    return item.kind != Kind::kSlot && item.kind != Kind::kConstant;
+  }
+
+  // Dicts of others are the collector's to leave out.
+  static bool holds_containers(const Item &item) {
+    for (const Item &inner : item.inner) {
+      if (is_container(inner)) return true;
+    }
+    return false;
+  }
+
+  static void track(PyObject *object, bool hidden) {
+    if (PyObject_GC_IsTracked(object) != hidden) return;
+    if (hidden) {
+      PyObject_GC_UnTrack(object);
+    } else {
+      PyObject_GC_Track(object);
+    }
+  }
+
+  static void hide_entries(const Item &item, PyObject *dict, bool hidden) {
+    if (!holds_containers(item)) return;
+    PyObject *key = nullptr, *value = nullptr;
+    Py_ssize_t position = 0;
+    for (size_t i = 0; PyDict_Next(dict, &position, &key, &value) && i < item.inner.size(); i++) {
+      set_hidden(item.inner[i], value, hidden);
+    }
+  }
+
+  bool are_same(const Item &item, PyObject *const *objects, Py_ssize_t count) const {
+    if (static_cast<size_t>(count) != item.inner.size()) return false;
+    for (size_t i = 0; i < item.inner.size(); i++) {
+      if (!is_same(item.inner[i], objects[i])) return false;
+    }
+    return true;
+  }
+
+  // The same keys in order, and the same values.
+  template <typename Key>
+  bool has_entries(const Item &item, PyObject *dict, Key key_of) const {
+    if (PyDict_GET_SIZE(dict) != static_cast<Py_ssize_t>(item.inner.size())) return false;
+    PyObject *key = nullptr, *value = nullptr;
+    Py_ssize_t position = 0;
+    for (size_t i = 0; PyDict_Next(dict, &position, &key, &value); i++) {
+      if (key != key_of(i) || !is_same(item.inner[i], value)) return false;
+    }
+    return true;
+  }
+
+  bool is_same_model(const Item &item, PyObject *object) const {
+    const engine::ModelClass &model = *item.node->model;
+    if (Py_REFCNT(object) != 1 || has_weak_references(object) ||
+        !Py_IS_TYPE(object, reinterpret_cast<PyTypeObject *>(model.type.get()))) {
+      return false;
+    }
+    if (slot(object, model.extra) != Py_None || slot(object, model.private_attributes) != Py_None) {
+      return false;
+    }
+    if (!has_names(slot(object, model.fields_set), item.value.get(), model)) return false;
+    const Ref dict(PyObject_GenericGetDict(object, nullptr));
+    if (!dict || !PyDict_CheckExact(dict.get()) || Py_REFCNT(dict.get()) != 2) {
+      PyErr_Clear();
+      return false;
+    }
+    return has_entries(item, dict.get(), [&](size_t i) { return model.fields[i].name.get(); });
+  }
+
+  // A set of exactly the names given, which are strings: no code of the module's compares them.
+  static bool has_names(PyObject *set, PyObject *names, const engine::ModelClass &model) {
+    if (!set || !PySet_CheckExact(set) || Py_REFCNT(set) != 1 || has_weak_references(set) ||
+        PySet_GET_SIZE(set) != PySet_GET_SIZE(names)) {
+      return false;
+    }
+    const bool all = PySet_GET_SIZE(names) == static_cast<Py_ssize_t>(model.fields.size());
+    for (const engine::Field &field : model.fields) {
+      if (!all && PySet_Contains(names, field.name.get()) != 1) continue;
+      if (PySet_Contains(set, field.name.get()) != 1) return false;
+    }
+    return true;
+  }
+};
+
+bool Layout::can_keep(const Item &item) {
+  switch (item.kind) {
+    case Kind::kDefault:
+    case Kind::kAfter:
+    case Kind::kChecked:
+      return false;
+    case Kind::kModel:
+      if (item.node->model->extras == engine::Extra::kAllow) return false;
+      break;
+    default:
+      break;
+  }
+  for (const Item &inner : item.inner) {
+    if (!can_keep(inner)) return false;
+  }
+  return true;
+}
+
+bool Layout::is_untouched(PyObject *inputs, const CallFrame &frame) const {
+  return Keeper{&frame}.is_same(root_, inputs);
+}
+
+void Layout::set_hidden(PyObject *inputs, bool hidden) const {
+  Keeper::set_hidden(root_, inputs, hidden);
+}
+
+}  // namespace tesseract::python

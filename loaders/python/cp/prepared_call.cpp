@@ -1,0 +1,251 @@
+#include "prepared_call.h"
+
+#include "../engine/thread_log.h"
+#include "cancel.h"
+#include "../engine/errors.h"
+#include "errors.h"
+#include "results.h"
+#include "settle.h"
+
+namespace tesseract::python {
+namespace {
+
+bool is_plain(const DLTensor *tensor, const Slot &slot) {
+  if (!tensor || tensor->ndim != slot.ndim || tensor->dtype.code != slot.dtype.code ||
+      tensor->dtype.bits != slot.dtype.bits || tensor->dtype.lanes != 1) {
+    return false;
+  }
+  const DLDeviceType place = tensor->device.device_type;
+  return (place == kDLCPU || place == kDLCUDAHost) && (tensor->data || bytes_of(*tensor) == 0) &&
+         is_compact(*tensor);
+}
+
+bool has_lengths(const DLTensor &tensor, const DLTensor &other) {
+  if (tensor.ndim != other.ndim) return false;
+  for (int32_t k = 0; k < tensor.ndim; k++) {
+    if (tensor.shape[k] != other.shape[k]) return false;
+  }
+  return true;
+}
+
+// A seed that its check would pass on untouched.
+bool suits(const engine::Leaf &leaf, const DLTensor &tensor, const Slot &slot) {
+  const auto *descr = reinterpret_cast<PyArray_Descr *>(slot.descriptor.get());
+  if (leaf.number >= 0 ? descr->type_num != leaf.number : descr->type_num >= NPY_USERDEF) {
+    return false;
+  }
+  if (leaf.rank >= 0 && leaf.rank != tensor.ndim) return false;
+  for (size_t k = 0; k < leaf.axes.size(); k++) {
+    if (leaf.axes[k] >= 0 && leaf.axes[k] != tensor.shape[k]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool PreparedCall::run(int32_t &status) {
+  if (!can_show()) return false;
+  bool called = false;
+  objects_ = plan_.frames_->take();
+  const RunningCall running(frame_);
+  const engine::LogScope warnings(plan_.log_.get());
+  status = guarded(frame_, [&]() -> int32_t {
+    show();
+    if (!build()) return TESSERACT_OK;
+    called = true;
+    return call();
+  });
+  if (status != TESSERACT_OK || !keep()) inputs_ = Ref();
+  const bool done = called || status != TESSERACT_OK;
+  const int32_t settled = guarded(frame_, [&] { return settle(); });
+  if (!done && settled == TESSERACT_OK) return false;
+  if (called) end_streams();
+  if (status == TESSERACT_OK) status = settled;
+  return true;
+}
+
+// True where the arrays can be shown to the module as they lie.
+bool PreparedCall::can_show() const {
+  const auto &slots = plan_.slots_;
+  const size_t n = plan_.n_inputs_;
+  if (frame_->n_inputs != n || frame_->n_inputs + frame_->n_seeds != slots.size()) return false;
+  for (size_t i = 0; i < slots.size(); i++) {
+    if (!is_plain(i < n ? frame_->inputs[i] : frame_->seeds[i - n], slots[i])) return false;
+  }
+  if (!plan_.inputs_->fits(frame_->inputs)) return false;
+  if (!plan_.derivative_) return true;
+  for (size_t i = 0; i < plan_.derivative_->seeds.size(); i++) {
+    const Derivative::Seed &seed = plan_.derivative_->seeds[i];
+    const DLTensor &tensor = *frame_->seeds[i];
+    if (!suits(seed.leaf, tensor, slots[n + i])) return false;
+    if (seed.like >= 0 && !has_lengths(tensor, *frame_->inputs[seed.like])) return false;
+  }
+  return true;
+}
+
+void PreparedCall::show() {
+  copies_ = instance_.keeps_inputs;
+  const size_t n = plan_.n_inputs_;
+  for (size_t i = 0; i < plan_.slots_.size(); i++) {
+    const DLTensor &tensor = *(i < n ? frame_->inputs[i] : frame_->seeds[i - n]);
+    const bool owned = frame_->owners && frame_->owners[i];
+    const uint64_t bytes = copies_ && !owned && tensor.ndim > 0 ? bytes_of(tensor) : 0;
+    objects_->show(i, tensor, bytes > 0);
+    if (bytes) frame_->host->copied(frame_, TESSERACT_COPY_OWNED, bytes);
+  }
+}
+
+// False for a miss.
+bool PreparedCall::build() {
+  if (objects_->kept) {
+    plan_.inputs_->set_hidden(objects_->kept.get(), false);
+    inputs_ = std::move(objects_->kept);
+    return true;
+  }
+  inputs_ = plan_.inputs_->build(*objects_, context_);
+  if (!inputs_ && PyErr_Occurred()) throw PythonError{};
+  return static_cast<bool>(inputs_);
+}
+
+int32_t PreparedCall::call() {
+  Ref function(Py_XNewRef(PyDict_GetItemWithError(plan_.namespace_.get(), plan_.function_.get())));
+  if (!function) {
+    if (!PyErr_Occurred()) PyErr_SetObject(PyExc_NotImplementedError, plan_.function_.get());
+    throw PythonError{};
+  }
+  const Ref returned = call_function(function.get());
+  if (!returned) fail();
+  write(returned.get());
+  return TESSERACT_OK;
+}
+
+Ref PreparedCall::call_function(PyObject *function) {
+  if (plan_.derivative_) return call_derivative(function);
+  PyObject *arguments[] = {nullptr, inputs_.get()};
+  return Ref(PyObject_Vectorcall(function, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                 nullptr));
+}
+
+Ref PreparedCall::call_derivative(PyObject *function) {
+  const Derivative &derivative = *plan_.derivative_;
+  Ref sets[2], vector;
+  PyObject *arguments[5] = {nullptr, inputs_.get()};
+  for (size_t i = 0; i < derivative.sets.size(); i++) {
+    sets[i] = own(PySet_New(derivative.sets[i].get()));
+    arguments[2 + i] = sets[i].get();
+  }
+  if (derivative.takes_vector) {
+    vector = own(PyDict_New());
+    for (size_t i = 0; i < derivative.seeds.size(); i++) {
+      check(PyDict_SetItem(vector.get(), derivative.seeds[i].path.get(),
+                           objects_->object(plan_.n_inputs_ + i)));
+    }
+    arguments[2 + derivative.sets.size()] = vector.get();
+  }
+  return Ref(PyObject_Vectorcall(function, arguments + 1, 0 | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                 derivative.keywords.get()));
+}
+
+// The exception that is set, as the failure of the endpoint.
+void PreparedCall::fail() {
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError{};
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (value && traceback) PyException_SetTraceback(value, traceback);
+  const Ref held_type(type), held_value(value), held_traceback(traceback);
+  const Ref failure = own(PyObject_CallOneArg(plan_.failure_.get(), value));
+  PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(failure.get())), failure.get());
+  throw PythonError{};
+}
+
+void PreparedCall::write(PyObject *returned) {
+  const bool written = plan_.derivative_ ? write_derivatives(returned)
+                       : plan_.outputs_  ? plan_.outputs_->write(returned, plan_.encode_.get(),
+                                                                 context_, frame_)
+                                         : false;
+  if (written) return;
+  if (PyErr_Occurred()) throw PythonError{};
+  const Ref answer = own(PyObject_CallOneArg(plan_.finish_.get(), returned));
+  write_results(answer.get(), frame_);
+}
+
+// As Outputs::write, for dicts of exactly the keys that were asked for.
+bool PreparedCall::write_derivatives(PyObject *returned) {
+  const Derivative &derivative = *plan_.derivative_;
+  const size_t columns = derivative.columns.size();
+  const bool is_nested = !derivative.rows.empty();
+  const size_t rows = is_nested ? derivative.rows.size() : 1;
+  if (!PyDict_CheckExact(returned)) return false;
+  if (is_nested && PyDict_GET_SIZE(returned) != static_cast<Py_ssize_t>(rows)) return false;
+  std::vector<Ref> arrays(rows * columns);
+  for (size_t r = 0; r < rows; r++) {
+    PyObject *row = is_nested ? PyDict_GetItemWithError(returned, derivative.rows[r].get())
+                              : returned;
+    if (!row || !PyDict_CheckExact(row) ||
+        PyDict_GET_SIZE(row) != static_cast<Py_ssize_t>(columns)) {
+      engine::forget_exception();
+      return false;
+    }
+    const Ref held(Py_NewRef(row));
+    for (size_t c = 0; c < columns; c++) {
+      const Ref found(Py_XNewRef(PyDict_GetItemWithError(row, derivative.columns[c].get())));
+      const engine::Leaf &leaf = derivative.leaves[r * columns + c];
+      Ref &array = arrays[r * columns + c];
+      if (found && is_exactly(leaf, found.get())) {
+        array = Ref(Py_NewRef(found.get()));
+      } else if (found) {
+        array = engine::accept_leaf(leaf, found.get(), context_);
+      }
+      if (!array) {
+        engine::forget_exception();
+        return false;
+      }
+    }
+  }
+  for (size_t i = 0; i < arrays.size(); i++) {
+    if (frame_->outputs[i]) write_result(arrays[i].get(), frame_, i);
+  }
+  return true;
+}
+
+// Leaves the inputs, as nobody has touched them, to the next call.
+bool PreparedCall::keep() {
+  const Layout &layout = *plan_.inputs_;
+  if (!CallFrame::reuses || !inputs_ || !layout.can_be_kept()) return false;
+  if (!objects_->is_untouched(plan_.n_inputs_)) return false;
+  if (!layout.is_untouched(inputs_.get(), *objects_)) return false;
+  layout.set_hidden(inputs_.get(), true);
+  objects_->kept = std::move(inputs_);
+  return true;
+}
+
+// What is left of the arrays; the frame goes back to the others.
+int32_t PreparedCall::settle() {
+  if (objects_->kept) {
+    plan_.frames_->give(std::move(objects_));
+    return TESSERACT_OK;
+  }
+  std::vector<CallFrame::Held> held;
+  objects_->release(held);
+  plan_.frames_->give(std::move(objects_));
+  if (held.empty()) return TESSERACT_OK;
+  std::vector<Argument> arguments;
+  const size_t n = plan_.n_inputs_;
+  for (CallFrame::Held &each : held) {
+    const size_t i = each.slot;
+    const DLTensor *tensor = i < n ? frame_->inputs[i] : frame_->seeds[i - n];
+    const tesseract_owner *owner = frame_->owners ? frame_->owners[i] : nullptr;
+    arguments.push_back({std::move(each.view), tensor, owner, &(*plan_.paths_)[i], false});
+  }
+  return tesseract::python::settle(instance_, frame_, arguments, copies_);
+}
+
+// What the module printed without ending the line.
+void PreparedCall::end_streams() {
+  if (!plan_.state_->unfinished) return;
+  const Ref done(PyObject_CallNoArgs(plan_.stream_end_.get()));
+  PyErr_Clear();
+}
+
+}  // namespace tesseract::python

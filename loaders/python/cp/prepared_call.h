@@ -1,0 +1,42 @@
+// One run of a prepared call.
+#pragma once
+
+#include "prepared.h"
+
+namespace tesseract::python {
+
+// GIL held.  Lives on the stack of the run.
+class PreparedCall {
+ public:
+  PreparedCall(const Prepared &plan, Instance &instance, tesseract_frame *frame)
+      : plan_(plan), instance_(instance), frame_(frame), context_(plan.context_.get()) {}
+  PreparedCall(const PreparedCall &) = delete;
+  PreparedCall &operator=(const PreparedCall &) = delete;
+
+  // As Prepared::run.
+  bool run(int32_t &status);
+
+ private:
+  bool can_show() const;
+  void show();
+  bool build();
+  int32_t call();
+  Ref call_function(PyObject *function);
+  Ref call_derivative(PyObject *function);
+  void write(PyObject *returned);
+  bool write_derivatives(PyObject *returned);
+  [[noreturn]] void fail();
+  bool keep();
+  int32_t settle();
+  void end_streams();
+
+  const Prepared &plan_;
+  Instance &instance_;
+  tesseract_frame *frame_;
+  engine::Context context_;
+  bool copies_ = false;
+  std::unique_ptr<CallFrame> objects_;
+  Ref inputs_;
+};
+
+}  // namespace tesseract::python
