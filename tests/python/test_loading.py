@@ -162,6 +162,23 @@ def test_a_dataclass_as_schema(opened: Any) -> None:
     assert opened(source).call("apply", {"inputs": {"x": 2}}) == {"y": 4.0}
 
 
+def test_models_may_refer_to_later_ones(component: Any) -> None:
+    source = """
+        class Early(BaseModel):
+            later: "Later"
+        class InputSchema(BaseModel):
+            early: Early
+        class Later(BaseModel):
+            v: Float64
+        class OutputSchema(BaseModel):
+            y: Float64
+        def apply(inputs):
+            return {"y": inputs.early.later.v}
+    """
+    inputs = {"early": {"later": {"v": 3}}}
+    assert component(source).call("apply", {"inputs": inputs}) == {"y": 3.0}
+
+
 def test_the_environment_is_left_alone(tmp_path: Path) -> None:
     support.write(tmp_path / "c", "X = 1\n", "helper.py", head="")
     path = support.write(tmp_path / "c", "import helper\n" + GOOD)

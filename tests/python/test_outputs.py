@@ -185,3 +185,9 @@ def test_an_array_the_module_keeps_is_not_handed_out_writeable(opened: Any) -> N
     first = opened(MODULE).call("apply", given)["a"]
     assert not first.flags.writeable
     assert opened(MODULE).call("apply", given)["more"] == [1.0, 2.0]
+
+
+def test_a_result_that_can_not_be_dumped(component: Any) -> None:
+    source = support.schema_source("x: int = 0", "y: Float64 = 'text'", "return {}")
+    with pytest.raises(RuntimeError, match="Error running Tesseract API apply"):
+        component(source).call("apply", {"inputs": {}})

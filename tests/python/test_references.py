@@ -143,6 +143,12 @@ def test_they_are_not_made_directly(writes: Any) -> None:
         run(writes, "BinrefArray()")
 
 
+def test_text_is_not_written(writes: Any, out: Path) -> None:
+    with pytest.raises(RuntimeError, match="dtype <U1"):
+        run(writes, "BinrefArray.write(['a'])")
+    assert list(out.iterdir()) == []
+
+
 def test_callers_in_c_get_the_array(writes: Any) -> None:
     code = "result = {'y': BinrefArray.write([4.0])}"
     plan = writes.prepare("apply", (), ("y",), (), json.dumps({"code": code}))
@@ -266,3 +272,34 @@ def test_a_reference_asks_nobody_while_it_is_copied() -> None:
     assert pickle.loads(pickle.dumps(reference)).index(1) == 0
     with pytest.raises(AttributeError):
         TesseractReference.__new__(TesseractReference).anything  # noqa: B018
+
+
+# ---- Device objects in JSON --------------------------------------------------------------------
+
+DEVICE = """
+class Device:
+    def __init__(self):
+        self.__cuda_array_interface__ = {
+            "shape": (2,), "typestr": "<f8", "data": (4096, False), "strides": None, "version": 3
+        }
+    def get(self):
+        return np.array([1.0, 2.0])
+class InputSchema(BaseModel):
+    x: int = 0
+class OutputSchema(BaseModel):
+    y: Array[(None,), "float64"]
+    seen: Any = None
+def apply(inputs):
+    text = OutputSchema(y=Device()).model_dump_json(include={"y"})
+    return {"y": Device(), "seen": text}
+"""
+
+
+def test_json_holds_a_copy_of_a_device_object(component: Any, monkeypatch: Any) -> None:
+    opened = component(DEVICE)
+    result = opened.call("apply", {"inputs": {}})
+    assert type(result["y"]).__name__ == "Device"
+    assert json.loads(result["seen"])["y"]["data"]["buffer"] == [1.0, 2.0]
+    monkeypatch.setenv("TESSERACT_FORBID_DEVICE_HOST_COPY", "1")
+    with pytest.raises(RuntimeError, match="TESSERACT_FORBID_DEVICE_HOST_COPY"):
+        opened.call("apply", {"inputs": {}})

@@ -263,3 +263,32 @@ def test_records_of_functions_imported_in_the_endpoint(component: Any, out: Path
     assert len(list(out.glob("run_*/logs/metrics.csv"))) == 2
     call(opened_without, code)  # where no call has had a run so far
     call(opened_without, code)
+
+
+def test_artifacts_may_be_folders(component: Any, out: Path, tmp_path: Path) -> None:
+    (tmp_path / "fields").mkdir()
+    (tmp_path / "fields" / "a.txt").write_text("a")
+    opened = component(MODULE, output_path=str(out))
+    code = "from tesseract_core.runtime.experimental import log_artifact; log_artifact({!r})"
+    call(opened, code.format(str(tmp_path / "fields")))
+    (copy,) = out.glob("run_*/logs/artifacts/fields/a.txt")
+    assert copy.read_text() == "a"
+    with pytest.raises(RuntimeError, match="no artifact"):
+        call(opened, code.format(str(tmp_path / "none")))
+
+
+def test_steps_are_counted_per_key(component: Any, out: Path) -> None:
+    opened = component(MODULE, output_path=str(out))
+    code = (
+        "from tesseract_core.runtime.experimental import log_metric\n"
+        "for key, step in [('a', None), ('a', 7), ('a', None), ('b', None)]:\n"
+        "    log_metric(key, 1.0, step)\n"
+    )
+    call(opened, code)
+    (path,) = out.glob("run_*/logs/metrics.csv")
+    assert [line.split(",")[1:] for line in lines(path)[1:]] == [
+        ["a", "1.0", "0"],
+        ["a", "1.0", "7"],
+        ["a", "1.0", "2"],
+        ["b", "1.0", "0"],
+    ]

@@ -6,6 +6,7 @@ import base64
 import binascii
 import functools
 import math
+import os
 import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,7 +25,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from tesseract_host.runtime import _binref, _dtypes, config
-from tesseract_host.runtime._check import ArrayCheck, Shape, to_numpy
+from tesseract_host.runtime._check import ArrayCheck, Shape, is_device_object, to_numpy
 
 
 def _json_values(value: Any) -> Any:
@@ -297,6 +298,9 @@ def encode(check: ArrayCheck, value: Any, context: dict[str, Any]) -> dict[str, 
             stacklevel=2,
         )
         value = value.load(context)
+    if is_device_object(value):
+        check.accept(value, {})
+        value = _on_host(value)
     array = np.asarray(check.accept(to_numpy(value), {}))
     if encoding == "binref":
         return _buffers(context).add(array)
@@ -313,6 +317,17 @@ def encode(check: ArrayCheck, value: Any, context: dict[str, Any]) -> dict[str, 
         "dtype": array.dtype.name,
         "data": data,
     }
+
+
+def _on_host(value: Any) -> Any:
+    """A copy in host memory of a device object: JSON has no other way to hold it."""
+    if os.environ.get("TESSERACT_FORBID_DEVICE_HOST_COPY", "").lower() in ("1", "true"):
+        raise RuntimeError("TESSERACT_FORBID_DEVICE_HOST_COPY forbids to copy from the device")
+    if hasattr(value, "get"):  # CuPy
+        return value.get()
+    if hasattr(value, "detach"):  # PyTorch
+        return value.detach().cpu().numpy()
+    return np.asarray(value)  # JAX
 
 
 def _values(array: np.ndarray[Any, Any]) -> Any:
