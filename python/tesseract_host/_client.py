@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tesseract_host.loader import Component, openapi
+from tesseract_host.loader import Component
 from tesseract_host.loader.streams import LEVEL_OUTPUT
 
 ALIAS = "tesseract_api"
@@ -27,14 +27,18 @@ LOG_LEVELS = {
     LEVEL_OUTPUT: logging.INFO,
 }
 
-# The methods that call the module, and what the loader calls two of them.
-CALLS = (
+# The names that clients see, in the order of the published schema.
+ENDPOINTS = (
     "apply",
     "jacobian",
     "jacobian_vector_product",
     "vector_jacobian_product",
+    "health",
     "abstract_eval",
+    "test",
 )
+
+# What the loader calls two of them.
 SHORT = {"jacobian_vector_product": "jvp", "vector_jacobian_product": "vjp"}
 
 _all: weakref.WeakSet[Client] = weakref.WeakSet()
@@ -56,7 +60,7 @@ class Client:
             self.component = Component(os.fspath(source), options, _log)
             sys.modules[ALIAS] = self.component.module
         self.gpu_transport = self.component.settings.get_config().gpu_transport
-        self.names = openapi.endpoint_names(self.component)
+        self.names = endpoint_names(self.component)
         self.lock = threading.RLock()
         self.guard: contextlib.AbstractContextManager[Any] = self.lock
         if options.get("threads") == "concurrent":
@@ -64,8 +68,8 @@ class Client:
         self._openapi: dict[str, Any] | None = None
         self._callers = {
             name: self.component.caller(SHORT.get(name, name))
-            for name in CALLS
-            if name in self.names
+            for name in self.names
+            if SHORT.get(name, name) in self.component.endpoints
         }
         _all.add(self)
         weakref.finalize(self, self.component.close).atexit = False
@@ -88,7 +92,9 @@ class Client:
     def openapi(self) -> dict[str, Any]:
         """The published schema, built when it is first asked for."""
         if self._openapi is None:
-            self._openapi = openapi.build(self.component)
+            from tesseract_host.loader import openapi
+
+            self._openapi = openapi.build(self.component, self.names)
         return self._openapi
 
     def test(self, specification: Any) -> None:
@@ -105,6 +111,14 @@ class Client:
     def _lacks(self, endpoint: str) -> Exception:
         text = f"{self.component.name} has no {endpoint}; it has {', '.join(self.names)}"
         return RuntimeError(text) if endpoint == "abstract_eval" else NotImplementedError(text)
+
+
+def endpoint_names(component: Component) -> list[str]:
+    """The names of the endpoints that a client may call."""
+    there = {*component.endpoints, "health"}
+    if component.settings.get_config().debug:
+        there.add("test")
+    return [name for name in ENDPOINTS if SHORT.get(name, name) in there]
 
 
 def _log(level: int, line: str) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tesseract_host._client import endpoint_names
 from tesseract_host.loader import Component, openapi
 from tesseract_host.loader import open as open_component
 
@@ -131,7 +132,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def _text(component: Component, as_json: bool, as_openapi: bool) -> str:
     if as_openapi:
-        return json.dumps(openapi.build(component), indent=2, ensure_ascii=False)
+        return json.dumps(
+            openapi.build(component, endpoint_names(component)), indent=2, ensure_ascii=False
+        )
     if as_json:
         return json.dumps(description(component), ensure_ascii=False)
     return page(component)

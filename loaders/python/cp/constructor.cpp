@@ -154,7 +154,8 @@ bool add_field(Constructor &plain, const engine::Field &field) {
   return true;
 }
 
-void quicken_class(const engine::ModelClass &model) {
+[[maybe_unused]] void quicken_class(
+    const engine::ModelClass &model) {  // before 3.12 the slot has no effect
   PyObject *type = model.base.get();
   PyTypeObject *object = as_type(type);
   if (object->tp_vectorcall || Py_TYPE(type)->tp_call != PyType_Type.tp_call ||

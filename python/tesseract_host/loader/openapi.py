@@ -10,7 +10,7 @@ import copy
 import inspect
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,7 +22,6 @@ from tesseract_host.loader import walk
 from tesseract_host.loader.derivatives import INDEX_PATTERN, path_type
 from tesseract_host.loader.openapi_arrays import ARRAY_DATA, DATA, array_schema, declared
 from tesseract_host.loader.openapi_arrays import title as array_title
-from tesseract_host.regression import TestOutputSchema, TestSpec
 from tesseract_host.runtime import _paths, schema_types
 from tesseract_host.runtime.schema_types import is_differentiable
 
@@ -33,7 +32,7 @@ OUTPUT_FORMATS = ["json", "json+base64", "json+binref"]
 COMPRESSIONS = ["none", "lz4"]
 REFERENCE = "#/components/schemas/"
 
-# Endpoints in the order of the document, with the titles of their bodies.
+# The titles of the endpoints' bodies.
 BODIES = {
     "apply": ("ApplyInputSchema", "ApplyOutputSchema"),
     "jacobian": ("JacobianInputSchema", "JacobianOutputSchema"),
@@ -50,18 +49,12 @@ Mode = Literal["validation", "serialization"]
 _MARK = "x-tesseract-array"
 
 
-def endpoint_names(component: Component) -> list[str]:
-    """The names of the endpoints that a client may call, in the document's order."""
-    own = {SHORT.get(name, name) for name in component.endpoints} | {"health"}
-    if component.settings.get_config().debug:
-        own.add("test")
-    return [name for name in BODIES if name in own]
+def build(component: Component, names: Sequence[str]) -> dict[str, Any]:
+    """The document; `names` are the endpoints that there are.
 
-
-def build(component: Component) -> dict[str, Any]:
-    """The document.  Raises pydantic's error for a field type that has no JSON schema."""
+    Raises pydantic's error for a field type that has no JSON schema.
+    """
     config = component.settings.get_config()
-    names = endpoint_names(component)
     transports = ["none"] if config.gpu_transport == "none" else ["none", config.gpu_transport]
     info = {"title": config.name, "version": config.version}
     if config.description:
@@ -150,7 +143,7 @@ class _Generator(GenerateJsonSchema):
         return content
 
 
-def _components(component: Component, names: list[str]) -> dict[str, Any]:
+def _components(component: Component, names: Sequence[str]) -> dict[str, Any]:
     _, document = models_json_schema(
         list(_models(component, names)),
         ref_template=REFERENCE + "{model}",
@@ -172,7 +165,7 @@ def _components(component: Component, names: list[str]) -> dict[str, Any]:
     return dict(sorted(schemas.items()))
 
 
-def _models(component: Component, names: list[str]) -> Iterator[tuple[type[BaseModel], Mode]]:
+def _models(component: Component, names: Sequence[str]) -> Iterator[tuple[type[BaseModel], Mode]]:
     schemas = component.schemas
     for endpoint, request in schemas.requests.items():
         yield request, "validation"
@@ -181,6 +174,8 @@ def _models(component: Component, names: list[str]) -> Iterator[tuple[type[BaseM
         else:
             yield _derivative_result(component, endpoint), "serialization"
     if "test" in names:
+        from tesseract_host.regression import TestOutputSchema, TestSpec
+
         yield TestSpec, "validation"
         yield TestOutputSchema, "serialization"
 
