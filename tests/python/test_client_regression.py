@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -178,12 +181,18 @@ CASES: list[tuple[Any, Any]] = [
 
 
 @pytest.fixture(scope="module", params=["tesseract_host", "tesseract_core"])
-def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def opened(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
     if request.param == "tesseract_core":
         pytest.importorskip("tesseract_core.runtime")
     path = support.write(tmp_path_factory.mktemp("component"), MODULE)
-    # Each folder is its own, since tesseract-core keeps one module per name.
-    return importlib.import_module(request.param).Tesseract.from_tesseract_api(path)
+    before, environment = list(sys.path), dict(os.environ)  # which tesseract-core changes
+    yield importlib.import_module(request.param).Tesseract.from_tesseract_api(path)
+    sys.modules.pop("tesseract_api", None)
+    sys.path[:] = before
+    os.environ.clear()
+    os.environ.update(environment)
 
 
 @pytest.mark.parametrize(("spec", "outcome"), CASES, ids=range(len(CASES)))
@@ -192,7 +201,7 @@ def test_specifications(
 ) -> None:
     module = getattr(opened._client, "component", None) or opened._client
     name = "module" if hasattr(module, "module") else "api_module"
-    monkeypatch.setitem(__import__("sys").modules, "tesseract_api", getattr(module, name))
+    monkeypatch.setitem(sys.modules, "tesseract_api", getattr(module, name))
     if outcome is None:
         assert opened.test(spec) is None
         return
