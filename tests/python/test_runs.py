@@ -83,8 +83,37 @@ def test_output_of_native_code_is_flushed(component: Any, out: Path, capfd: Any)
 def test_a_call_that_prints_nothing_leaves_nothing(component: Any, out: Path) -> None:
     opened = component(MODULE, output_path=out)
     call(opened, "")
-    call(opened, "", run_id="named")
+    call(opened, "")
     assert list(out.iterdir()) == []
+
+
+def test_the_log_of_a_named_run_is_there_from_the_beginning(component: Any, out: Path) -> None:
+    opened = component(MODULE, output_path=out)
+    path = out / "run_named" / "logs" / "tesseract.log"
+    code = f"print('so far'); sys.stdout.flush(); result = open({str(path)!r}).read()"
+    assert call(opened, code, run_id="named") == "so far\n"
+    call(opened, "", run_id="silent")
+    assert (out / "run_silent" / "logs" / "tesseract.log").read_text() == ""
+
+
+def test_what_a_child_writes_later_is_in_no_other_log(component: Any, out: Path) -> None:
+    opened = component(MODULE, output_path=out)
+    code = "print(1); result = subprocess.Popen(['sh', '-c', 'read x; echo late'], stdin=-1)"
+    child = call(opened, code)
+    child.stdin.close()
+    child.wait()
+    call(opened, "print(2)")
+    assert sorted(map(lines, logs(out))) == [["1"], ["2"]]
+
+
+def test_a_log_that_can_not_be_written_does_not_fail_the_call(component: Any, out: Path) -> None:
+    opened = component(MODULE, output_path=out)
+    out.rmdir()
+    out.write_text("in the way")
+    with pytest.warns(RuntimeWarning, match="the log of a run is lost"):
+        assert call(opened, "print(1); result = 2") == 2
+    with pytest.raises(OSError):
+        call(opened, "print(1)", run_id="named")
 
 
 def test_each_call_has_its_own_run(component: Any, out: Path) -> None:
@@ -246,6 +275,27 @@ def test_calls_from_two_threads_do_not_mix(tmp_path: Path, out: Path) -> None:
         thread.join()
     for name in "ab":
         assert [lines(log) for log in logs(out / name)] == [[name] * 40] * 3
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_child_forked_while_another_thread_is_captured(tmp_path: Path, out: Path) -> None:
+    path = support.write(tmp_path / "c", MODULE)
+    first, second = (support.Ours().open(path, output_path=str(out / name)) for name in "ab")
+    first.module.begun, first.module.over = threading.Event(), threading.Event()
+    thread = threading.Thread(target=call, args=(first, "begun.set(); over.wait(60)"))
+    thread.start()
+    assert first.module.begun.wait(30)
+    child = os.fork()
+    if child == 0:
+        try:
+            call(second, "print('in the child')")
+            os._exit(7)
+        finally:
+            os._exit(1)
+    first.module.over.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert lines(logs(out / "b")[0]) == ["in the child"]
 
 
 def test_an_output_path_that_can_not_be_made(component: Any, tmp_path: Path) -> None:

@@ -9,10 +9,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, TextIO
+
+from tesseract_host.runtime._runs import Run
 
 Sink = Callable[[str], Any]
 
@@ -20,6 +23,15 @@ LOG_FILE = "tesseract.log"
 
 # Descriptors are the process's: one captured call at a time, which may call other components.
 _one_at_a_time = threading.RLock()
+
+
+def _renew_lock() -> None:
+    """In a forked child the thread that held the lock may be gone."""
+    if not _one_at_a_time._is_owned():  # type: ignore[attr-defined]
+        _one_at_a_time._at_fork_reinit()  # type: ignore[attr-defined]
+
+
+os.register_at_fork(after_in_child=_renew_lock)
 
 
 def checked_sink(stream_logs: Any) -> Sink | bool:
@@ -31,22 +43,66 @@ def checked_sink(stream_logs: Any) -> Sink | bool:
     )
 
 
+class Spool:
+    """An unnamed file that captures calls until something is written: most calls print nothing, and
+    making folders for them would take longer than they do.
+    """
+
+    def __init__(self) -> None:
+        self._file: int | None = None
+        self._process = 0
+
+    def take(self) -> int:
+        """The descriptor of an empty file, which is the caller's until it is given back."""
+        file, self._file = self._file, None
+        if file is not None and self._process != os.getpid():
+            os.close(file)  # the parent process goes on writing to it
+            file = None
+        if file is None:
+            with tempfile.TemporaryFile(prefix="tesseract-") as fresh:
+                file = os.dup(fresh.fileno())
+        return file
+
+    def give_back(self, file: int) -> None:
+        """Takes a file in which nothing was written."""
+        self.close()
+        self._file, self._process = file, os.getpid()
+
+    def close(self) -> None:
+        """Closes the file, if there is one."""
+        file, self._file = self._file, None
+        if file is not None:
+            os.close(file)
+
+    def __del__(self) -> None:
+        self.close()  # a call has given it back after the component was closed
+
+
 class Capture:
     """A log file that takes what is written to descriptors 1 and 2, by children too, and what the
     component's own streams are given, in the order of writing.
+
+    The file of a run with a name is there from the beginning; of others it is made at the end, if
+    something was written.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    def __init__(self, run: Run, spool: Spool) -> None:
+        self._run = run
+        self._spool = spool
         self._kept: dict[int, int] = {}  # copies of the redirected descriptors
+        if run.is_named:
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            self.file = os.open(run.folder() / LOG_FILE, flags, 0o666)
+        else:
+            self.file = spool.take()
+        self.start = os.fstat(self.file).st_size  # a name may be used again
 
     def write(self, text: str) -> None:
         """Adds text behind everything written so far."""
         _flush_streams()
         data = memoryview(text.encode("utf-8", "replace"))
         while data:
-            data = data[os.write(self._file, data) :]
+            data = data[os.write(self.file, data) :]
 
     def begin(self) -> None:
         """Redirects the descriptors; none if `sys.stdout` has none, as in a notebook."""
@@ -54,22 +110,31 @@ class Capture:
         for descriptor in _descriptors():
             with contextlib.suppress(OSError):  # it is closed
                 self._kept[descriptor] = os.dup(descriptor)
-                os.dup2(self._file, descriptor)
+                os.dup2(self.file, descriptor)
 
     def end(self) -> None:
-        """Puts the descriptors back and closes the file; an empty one is removed."""
+        """Puts the descriptors back, and the log file in its place."""
         _flush_streams()
         for descriptor, kept in self._kept.items():
             os.dup2(kept, descriptor)
             os.close(kept)
         self._kept.clear()
-        empty = os.fstat(self._file).st_size == 0
-        os.close(self._file)
-        if empty:
-            with contextlib.suppress(OSError):  # the folders hold something else
-                self.path.unlink()
-                self.path.parent.rmdir()
-                self.path.parent.parent.rmdir()
+        if not self._run.is_named:
+            if os.fstat(self.file).st_size == 0:
+                self._spool.give_back(self.file)
+                return
+            try:
+                self._move()
+            except OSError as error:  # no reason to lose the result
+                warnings.warn(f"the log of a run is lost: {error}", RuntimeWarning, stacklevel=2)
+        os.close(self.file)
+
+    def _move(self) -> None:
+        position = 0
+        with (self._run.folder() / LOG_FILE).open("ab") as log_file:
+            while content := os.pread(self.file, 1 << 20, position):
+                log_file.write(content)
+                position += len(content)
 
     def caller_stream(self, name: str) -> TextIO:
         """A new text file that writes where the caller's `sys.stdout` or `sys.stderr` does."""
@@ -123,12 +188,12 @@ def _descriptors() -> list[int]:
 
 
 @contextlib.contextmanager
-def captured(folder: Callable[[], Path], sink: Sink | bool) -> Iterator[Capture]:
-    """Captures what is written meanwhile into `tesseract.log` of a folder, and gives `sink` each
-    line soon after; True stands for the caller's `sys.stderr`.
+def captured(run: Run, spool: Spool, sink: Sink | bool) -> Iterator[Capture]:
+    """Captures what is written meanwhile into `tesseract.log` of a run, and gives `sink` each line
+    soon after; True stands for the caller's `sys.stderr`.
     """
     with _one_at_a_time:
-        capture = Capture(folder() / LOG_FILE)
+        capture = Capture(run, spool)
         try:
             capture.begin()
             with _followed(capture, sink) if sink is not False else contextlib.nullcontext():
@@ -140,9 +205,7 @@ def captured(folder: Callable[[], Path], sink: Sink | bool) -> Iterator[Capture]
 @contextlib.contextmanager
 def _followed(capture: Capture, sink: Sink | bool) -> Iterator[None]:
     out, err = capture.caller_stream("stdout"), capture.caller_stream("stderr")
-    follower = _Follower(
-        capture.path, (lambda line: print(line, file=err)) if sink is True else sink
-    )
+    follower = _Follower(capture, (lambda line: print(line, file=err)) if sink is True else sink)
     before = sys.stdout, sys.stderr
     # What the sink prints is the caller's, not the module's.
     sys.stdout = _Parted(before[0], out, follower)  # type: ignore[assignment]
@@ -177,10 +240,10 @@ class _Follower(threading.Thread):
 
     SHORTEST, LONGEST = 0.001, 0.05  # seconds between looks
 
-    def __init__(self, path: Path, sink: Any) -> None:
+    def __init__(self, capture: Capture, sink: Any) -> None:
         super().__init__(daemon=True, name="tesseract-log")
-        self._file = path.open("rb")
-        self._file.seek(0, os.SEEK_END)
+        self._file = capture.file
+        self._position = capture.start
         self._sink = sink
         self._over = threading.Event()
         self._rest = b""
@@ -189,7 +252,8 @@ class _Follower(threading.Thread):
         pause = self.SHORTEST
         while not self._over.wait(pause):
             pause = self.SHORTEST if self._pass_on() else min(2 * pause, self.LONGEST)
-        self._pass_on()
+        while self._pass_on():
+            pass
         if self._rest:
             self._send(self._rest)
 
@@ -197,12 +261,12 @@ class _Follower(threading.Thread):
         """Returns when everything written so far is passed on."""
         self._over.set()
         self.join()
-        self._file.close()
 
     def _pass_on(self) -> bool:
-        content = self._file.read()
+        content = os.pread(self._file, 1 << 20, self._position)
         if not content:
             return False
+        self._position += len(content)
         *lines, self._rest = (self._rest + content).split(b"\n")
         for line in lines:
             self._send(line)

@@ -55,6 +55,7 @@ class Component:
         self.settings.get_config()  # a bad value is an error before the module runs
         self.output = Output(log)
         self.isolation = Isolation(file.parent, self.settings, self.output)
+        self._spool = capture.Spool()
         self._stream_logs = options.get("stream_logs", False)
         self._captures = _make_output_path(self.settings) or self._stream_logs is not False
         self.isolation.runs.needed = self._captures
@@ -155,7 +156,10 @@ class Component:
             if not self._captures and run_id is None:
                 yield
                 return
-            with capture.captured(run.folder, sink) as log_file, self.output.into(log_file):
+            with (
+                capture.captured(run, self._spool, sink) as log_file,
+                self.output.into(log_file),
+            ):
                 yield
 
     def prepare(
@@ -174,6 +178,7 @@ class Component:
     def close(self) -> None:
         """Forgets the module; plans that exist keep working."""
         self.isolation.close()
+        self._spool.close()
 
 
 class Schemas:

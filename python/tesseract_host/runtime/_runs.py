@@ -26,6 +26,7 @@ class Run:
     """One call's folder.  Safe to use from several threads."""
 
     def __init__(self, root: Callable[[], Path], identity: str | None) -> None:
+        self.is_named = identity is not None
         self._root = root
         self._identity = identity
         self._lock = threading.Lock()
