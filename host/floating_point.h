@@ -1,7 +1,7 @@
 // The floating-point environment around a call that wants the default one.
 #pragma once
 
-#include "internal/floating_point.h"
+#include "../abi/internal/floating_point.h"
 
 namespace host {
 

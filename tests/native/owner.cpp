@@ -407,17 +407,19 @@ TEST(Owner, OfAForkedChildIsRefusedAndClosed) {
   auto square = component("square", kOption);
   auto other = component("square");
   ASSERT_TRUE(usable(square));
-  EXPECT_EQ(in_child([&] {
-              resume();
-              Doubles x{1.0};
-              const auto outcome = evaluate_on(square, &x.tensor);
-              if (!fails(outcome, TESSERACT_ERROR_UNAVAILABLE, {"fork"})) return 1;
-              if (!usable(other)) return 2;
-              if (!usable(component("square", kOption))) return 3;
-              square.reset();
-              return 0;
-            }),
-            0);
+  const auto body = [&] {
+    resume();
+    Doubles x{1.0};
+    const auto outcome = evaluate_on(square, &x.tensor);
+    if (!fails(outcome, TESSERACT_ERROR_UNAVAILABLE, {"fork"})) return 1;
+    if (!usable(other)) return 2;
+#ifndef __SANITIZE_THREAD__  // which allows a child no threads
+    if (!usable(component("square", kOption))) return 3;
+#endif
+    square.reset();
+    return 0;
+  };
+  EXPECT_EQ(in_child(body), 0);
   EXPECT_TRUE(usable(square));
 }
 

@@ -1,7 +1,7 @@
 // The floating-point environment that Python code is written for, around each entry.
 #pragma once
 
-#include "internal/floating_point.h"
+#include "../../../abi/internal/floating_point.h"
 
 namespace tesseract::python {
 
