@@ -1,8 +1,8 @@
 // A quicker way to make instances of plain output classes, for modules that return one.
 //
 // A class's own vectorcall slot is set, so that `OutputSchema(y=array)` comes here.  A call with
-// keywords that gives every field a value which pydantic would take as it is makes the instance that
-// pydantic would have made; every other call goes on to the class's ordinary way.
+// keywords that gives every field a value which pydantic would take as it is makes the instance
+// that pydantic would have made; every other call goes on to the class's ordinary way.
 #pragma once
 
 #include "../engine/node.h"

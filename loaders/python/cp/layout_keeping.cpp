@@ -53,31 +53,21 @@ struct Layout::Keeper {
       case Kind::kDict:
         hide_entries(item, object, hidden);
         break;
-      case Kind::kModel: {
-        const Ref dict(PyObject_GenericGetDict(object, nullptr));
-        hide_entries(item, dict.get(), hidden);
-        if (holds_containers(item)) track(dict.get(), hidden);
+      case Kind::kModel:
+        if (item.holds_containers) {
+          const Ref dict(PyObject_GenericGetDict(object, nullptr));
+          hide_entries(item, dict.get(), hidden);
+          track(dict.get(), hidden);
+        }
         break;
-      }
       default:
         return;
     }
-    if (item.kind != Kind::kDict || holds_containers(item)) track(object, hidden);
+    if (item.kind != Kind::kDict || item.holds_containers) track(object, hidden);
   }
 
  private:
-  static bool is_container(const Item &item) {
-    return item.kind != Kind::kSlot && item.kind != Kind::kConstant;
-  }
-
-  // Dicts of others are the collector's to leave out.
-  static bool holds_containers(const Item &item) {
-    for (const Item &inner : item.inner) {
-      if (is_container(inner)) return true;
-    }
-    return false;
-  }
-
+  // Dicts of nothing but arrays and scalars are the collector's to leave out.
   static void track(PyObject *object, bool hidden) {
     if (PyObject_GC_IsTracked(object) != hidden) return;
     if (hidden) {
@@ -88,7 +78,7 @@ struct Layout::Keeper {
   }
 
   static void hide_entries(const Item &item, PyObject *dict, bool hidden) {
-    if (!holds_containers(item)) return;
+    if (!item.holds_containers) return;
     PyObject *key = nullptr, *value = nullptr;
     Py_ssize_t position = 0;
     for (size_t i = 0; PyDict_Next(dict, &position, &key, &value) && i < item.inner.size(); i++) {
@@ -149,7 +139,7 @@ struct Layout::Keeper {
   }
 };
 
-bool Layout::can_keep(const Item &item) {
+bool Layout::can_keep(Item &item) {
   switch (item.kind) {
     case Kind::kDefault:
     case Kind::kAfter:
@@ -161,8 +151,9 @@ bool Layout::can_keep(const Item &item) {
     default:
       break;
   }
-  for (const Item &inner : item.inner) {
+  for (Item &inner : item.inner) {
     if (!can_keep(inner)) return false;
+    item.holds_containers |= inner.kind != Kind::kSlot && inner.kind != Kind::kConstant;
   }
   return true;
 }

@@ -31,8 +31,8 @@ struct Derivative {
   std::vector<Ref> sets;  // of paths; each call gets fresh ones
   bool takes_vector = false;
   std::vector<Seed> seeds;
-  std::vector<Ref> rows;     // outputs of a Jacobian, each a dict of its own
-  std::vector<Ref> columns;  // keys of the result, or of each row
+  std::vector<Ref> rows;             // outputs of a Jacobian, each a dict of its own
+  std::vector<Ref> columns;          // keys of the result, or of each row
   std::vector<engine::Leaf> leaves;  // of the results, by position
 };
 

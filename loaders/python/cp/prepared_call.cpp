@@ -1,8 +1,8 @@
 #include "prepared_call.h"
 
+#include "../engine/errors.h"
 #include "../engine/thread_log.h"
 #include "cancel.h"
-#include "../engine/errors.h"
 #include "errors.h"
 #include "results.h"
 #include "settle.h"
@@ -122,8 +122,8 @@ int32_t PreparedCall::call() {
 Ref PreparedCall::call_function(PyObject *function) {
   if (plan_.derivative_) return call_derivative(function);
   PyObject *arguments[] = {nullptr, inputs_.get()};
-  return Ref(PyObject_Vectorcall(function, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                 nullptr));
+  return Ref(
+      PyObject_Vectorcall(function, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
 }
 
 Ref PreparedCall::call_derivative(PyObject *function) {
@@ -161,9 +161,9 @@ void PreparedCall::fail() {
 
 void PreparedCall::write(PyObject *returned) {
   const bool written = plan_.derivative_ ? write_derivatives(returned)
-                       : plan_.outputs_  ? plan_.outputs_->write(returned, plan_.encode_.get(),
-                                                                 context_, frame_)
-                                         : false;
+                       : plan_.outputs_
+                           ? plan_.outputs_->write(returned, plan_.encode_.get(), context_, frame_)
+                           : false;
   if (written) return;
   if (PyErr_Occurred()) throw PythonError{};
   const Ref answer = own(PyObject_CallOneArg(plan_.finish_.get(), returned));
@@ -178,10 +178,14 @@ bool PreparedCall::write_derivatives(PyObject *returned) {
   const size_t rows = is_nested ? derivative.rows.size() : 1;
   if (!PyDict_CheckExact(returned)) return false;
   if (is_nested && PyDict_GET_SIZE(returned) != static_cast<Py_ssize_t>(rows)) return false;
-  std::vector<Ref> arrays(rows * columns);
+  constexpr size_t kFew = 8;
+  Ref few[kFew];
+  const size_t count = rows * columns;
+  const std::unique_ptr<Ref[]> many(count > kFew ? new Ref[count] : nullptr);
+  Ref *const arrays = many ? many.get() : few;
   for (size_t r = 0; r < rows; r++) {
-    PyObject *row = is_nested ? PyDict_GetItemWithError(returned, derivative.rows[r].get())
-                              : returned;
+    PyObject *row =
+        is_nested ? PyDict_GetItemWithError(returned, derivative.rows[r].get()) : returned;
     if (!row || !PyDict_CheckExact(row) ||
         PyDict_GET_SIZE(row) != static_cast<Py_ssize_t>(columns)) {
       engine::forget_exception();
@@ -203,7 +207,7 @@ bool PreparedCall::write_derivatives(PyObject *returned) {
       }
     }
   }
-  for (size_t i = 0; i < arrays.size(); i++) {
+  for (size_t i = 0; i < count; i++) {
     if (frame_->outputs[i]) write_result(arrays[i].get(), frame_, i);
   }
   return true;
