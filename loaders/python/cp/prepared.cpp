@@ -88,15 +88,15 @@ std::unique_ptr<Prepared> Prepared::read(PyObject *compiled, const tesseract_sig
   }
   made->output_schema_ = attribute(compiled, "outputs");
   const Ref wanted = attribute(compiled, "wanted");
-  if (const engine::Node *outputs = engine::node_of(made->output_schema_.get())) {
-    made->outputs_ = Outputs::compile(*outputs, wanted.get());
-  }
+  made->output_node_ = engine::node_of(made->output_schema_.get());
+  if (made->output_node_) made->outputs_ = Outputs::compile(*made->output_node_, wanted.get());
   made->namespace_ = attribute(compiled, "namespace");
   made->function_ = attribute(compiled, "function");
   made->finish_ = attribute(compiled, "finish");
   made->failure_ = attribute(compiled, "failure");
   made->context_ = attribute(compiled, "context");
   made->encode_ = attribute(compiled, "encode");
+  made->extract_ = attribute(compiled, "extract");
   made->stream_end_ = attribute(compiled, "stream_end");
   made->log_ = attribute(compiled, "log");
   made->state_object_ = attribute(compiled, "state");

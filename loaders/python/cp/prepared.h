@@ -55,10 +55,11 @@ class Prepared {
   mutable std::unique_ptr<FramePool> frames_;
   Ref schema_, output_schema_;  // what the layouts refer to
   std::unique_ptr<Layout> inputs_;
-  std::unique_ptr<Outputs> outputs_;  // null: Plan.finish does it
+  const engine::Node *output_node_ = nullptr;  // null: Plan.finish does it all
+  std::unique_ptr<Outputs> outputs_;           // null: Plan's extractor sorts them
   std::unique_ptr<Derivative> derivative_;
   Ref namespace_, function_;  // of the module, which may bind the name anew
-  Ref finish_, failure_, context_, encode_;
+  Ref finish_, failure_, context_, encode_, extract_;
   Ref state_object_, stream_end_, log_;
   const engine::State *state_ = nullptr;
 };

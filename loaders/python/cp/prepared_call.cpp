@@ -160,14 +160,25 @@ void PreparedCall::fail() {
 }
 
 void PreparedCall::write(PyObject *returned) {
-  const bool written = plan_.derivative_ ? write_derivatives(returned)
-                       : plan_.outputs_
-                           ? plan_.outputs_->write(returned, plan_.encode_.get(), context_, frame_)
-                           : false;
-  if (written) return;
+  if (plan_.derivative_ ? write_derivatives(returned) : write_outputs(returned)) return;
   if (PyErr_Occurred()) throw PythonError{};
   const Ref answer = own(PyObject_CallOneArg(plan_.finish_.get(), returned));
   write_results(answer.get(), frame_);
+}
+
+// False for a miss, before anything was written.
+bool PreparedCall::write_outputs(PyObject *returned) {
+  if (plan_.outputs_) {
+    return plan_.outputs_->write(returned, plan_.encode_.get(), context_, frame_);
+  }
+  if (!plan_.output_node_) return false;
+  const bool is_dict = PyDict_CheckExact(returned);
+  const engine::Source source = is_dict ? engine::Source::kGiven : engine::Source::kDumped;
+  const Ref tree = engine::plain(*plan_.output_node_, returned, source, context_);
+  if (!tree) return false;
+  const Ref answer = own(PyObject_CallOneArg(plan_.extract_.get(), tree.get()));
+  write_results(answer.get(), frame_);
+  return true;
 }
 
 // As Outputs::write, for dicts of exactly the keys that were asked for.
