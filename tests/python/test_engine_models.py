@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, Optional, Union
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pytest
@@ -29,10 +29,9 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-
 from tesseract_host import _engine
 from tesseract_host.loader import compiler, generated
-from tesseract_host.runtime.schema_types import Array, Float32, Int64
+from tesseract_host.runtime.schema_types import Array, Float32
 
 pytestmark = pytest.mark.skipif(_engine.native is None, reason=_engine.missing)
 
@@ -131,13 +130,25 @@ KINDS: list[tuple[type[BaseModel], list[Any], list[Any]]] = [
     (made("S", str), [{"f": "é"}, {"f": ""}], [{"f": "\ud800"}, {"f": b"x"}, {"f": 1}]),
     (made("N", None), [{"f": None}], [{"f": 0}]),
     (made("Any_", Any), [{"f": object}, {"f": V}, {"f": {"a": [1]}}], [{}]),
-    (made("O", Optional[Vector], None), [{}, {"f": None}, {"f": V}], [{"f": "x"}]),
+    (made("O", Vector | None, None), [{}, {"f": None}, {"f": V}], [{"f": "x"}]),
     (made("L", list[Vector]), [{"f": [V, [1.0]]}, {"f": []}, {"f": (V,)}], [{"f": {1}}, {"f": V}]),
     (made("LL", list[list[int]]), [{"f": [[1], []]}], [{"f": [1]}]),
-    (made("T", tuple[Vector, int]), [{"f": (V, 1)}, {"f": [V, 1]}], [{"f": (V,)}, {"f": (V, 1, 2)}]),
+    (
+        made("T", tuple[Vector, int]),
+        [{"f": (V, 1)}, {"f": [V, 1]}],
+        [{"f": (V,)}, {"f": (V, 1, 2)}],
+    ),
     (made("TV", tuple[int, ...]), [{"f": (1, 2)}, {"f": ()}, {"f": [3]}], [{"f": ("a",)}]),
-    (made("D", dict[str, Vector]), [{"f": {"a": V, "b": [1]}}, {"f": {}}], [{"f": {1: V}}, {"f": []}]),
-    (made("M", Inner), [{"f": {"x": V}}, {"f": {"x": V, "n": 1}}], [{"f": {"y": V}}, {"f": Inner(x=V)}]),
+    (
+        made("D", dict[str, Vector]),
+        [{"f": {"a": V, "b": [1]}}, {"f": {}}],
+        [{"f": {1: V}}, {"f": []}],
+    ),
+    (
+        made("M", Inner),
+        [{"f": {"x": V}}, {"f": {"x": V, "n": 1}}],
+        [{"f": {"y": V}}, {"f": Inner(x=V)}],
+    ),
     (made("DM", dict[str, Inner]), [{"f": {"k": {"x": V}}}], [{"f": {"k": {}}}]),
     (made("Lo", Loose), [{"f": {"x": 1}}], [{"f": {"x": 1, "y": 2}}]),
     (made("Ig", Ignoring), [{"f": {"x": 1}}, {"f": {"x": 1, "y": 2}}], [{"f": {"y": 2}}]),
@@ -149,7 +160,7 @@ KINDS: list[tuple[type[BaseModel], list[Any], list[Any]]] = [
     (made("Li", Literal["a", 1]), [{"f": "a"}, {"f": 1}], [{"f": "b"}]),
     (made("En", Color), [{"f": Color.RED}, {"f": 1}], [{"f": 2}]),
     (made("Co", int, Field(gt=0)), [{"f": 1}, {"f": "3"}], [{"f": 0}]),
-    (made("Un", Union[Vector, str]), [{"f": "a"}, {"f": V}], [{"f": object()}]),
+    (made("Un", Vector | str), [{"f": "a"}, {"f": V}], [{"f": object()}]),
     (made("Se", set[int]), [{"f": {1}}, {"f": [1, 1]}], [{"f": ["a"]}]),
     (made("Pa", Path), [{"f": "a/b"}], [{"f": 1}]),
     (made("Gt", Annotated[Float32, Field(gt=0)]), [{"f": 1.0}], [{"f": -1.0}]),
@@ -161,7 +172,9 @@ KINDS: list[tuple[type[BaseModel], list[Any], list[Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("model", "taken", "left"), KINDS, ids=lambda v: getattr(v, "__name__", ""))
+@pytest.mark.parametrize(
+    ("model", "taken", "left"), KINDS, ids=lambda v: getattr(v, "__name__", "")
+)
 def test_built_as_by_pydantic(model: Any, taken: list[Any], left: list[Any]) -> None:
     for value in taken:
         first, second, plan = build(model, value)
@@ -334,7 +347,7 @@ INPUTS: list[tuple[type[BaseModel], str]] = [
     (made("L7", int, Field(gt=3)), PART),
     (made("L8", list[int], Field(min_length=1)), PART),
     (made("L9", dict[int, Vector]), PART),
-    (made("L10", Union[int, Vector]), PART),
+    (made("L10", int | Vector), PART),
     (made("L11", Annotated[int, BeforeValidator(int)]), PART),
     (made("L12", Annotated[int, WrapValidator(lambda v, h: h(v))]), PART),
     (Outer, PART),
@@ -377,7 +390,7 @@ RESULTS: list[tuple[type[BaseModel], bool]] = [
     (made("R4", int, Field(gt=3)), True),
     (made("R5", Color), True),
     (made("R6", int, extra="allow"), True),
-    (made("R7", Union[int, Vector]), False),
+    (made("R7", int | Vector), False),
     (made("R8", Path), False),
     (made("R9", int, Field(alias="g")), False),
     (made("R10", int, Field(exclude=True)), False),

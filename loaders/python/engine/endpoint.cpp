@@ -205,6 +205,24 @@ PyObject *endpoint_call(PyObject *self, PyObject *const *arguments, size_t nargs
   return invoke(endpoint, request, context);
 }
 
+// A payload, a dict with exactly the names of what the endpoint takes; others are for `whole`.
+PyObject *endpoint_payload(PyObject *self, PyObject *payload) {
+  const Endpoint &endpoint = *reinterpret_cast<Endpoint *>(self);
+  const size_t count = count_parts(endpoint.product);
+  Ref held[kMaxParts];
+  PyObject *given[kMaxParts] = {};
+  bool fits = PyDict_CheckExact(payload) && static_cast<size_t>(PyDict_GET_SIZE(payload)) == count;
+  for (size_t i = 0; fits && i < count; i++) {
+    PyObject *name = PyTuple_GET_ITEM(endpoint.keys, static_cast<Py_ssize_t>(i));
+    held[i] = Ref(Py_XNewRef(PyDict_GetItemWithError(payload, name)));
+    if (!held[i] && PyErr_Occurred()) return nullptr;
+    given[i] = held[i].get();
+    fits = given[i] != nullptr;
+  }
+  return fits ? endpoint_call(self, given, count, nullptr)
+              : PyObject_CallOneArg(endpoint.whole, payload);
+}
+
 // ---- The Python object -------------------------------------------------------------------------
 
 struct Member {
@@ -218,6 +236,8 @@ constexpr Member kObjects[] = {
     {"namespace", &Endpoint::namespace_},
     {"name", &Endpoint::name},
     {"names", &Endpoint::names},
+    {"keys", &Endpoint::keys},
+    {"whole", &Endpoint::whole},
     {"log", &Endpoint::log},
     {"make_context", &Endpoint::make_context},
     {"general", &Endpoint::general},
@@ -249,8 +269,12 @@ void check_members(const Endpoint &endpoint) {
   if (endpoint.outputs && !node_of(endpoint.outputs)) refuse("outputs");
   if (!endpoint.namespace_ || !PyDict_Check(endpoint.namespace_)) refuse("namespace");
   if (!endpoint.name || !PyUnicode_Check(endpoint.name)) refuse("name");
-  for (PyObject *needed : {endpoint.log, endpoint.make_context, endpoint.general, endpoint.checked,
-                           endpoint.failed, endpoint.surround, endpoint.finish}) {
+  const auto count = static_cast<Py_ssize_t>(count_parts(endpoint.product));
+  if (!endpoint.keys || !PyTuple_Check(endpoint.keys) || PyTuple_GET_SIZE(endpoint.keys) != count) {
+    refuse("keys");
+  }
+  for (PyObject *needed : {endpoint.log, endpoint.whole, endpoint.make_context, endpoint.general,
+                           endpoint.checked, endpoint.failed, endpoint.surround, endpoint.finish}) {
     if (!needed) refuse("something is missing");
   }
   if (endpoint.product == Product::kApply) {
@@ -260,7 +284,6 @@ void check_members(const Endpoint &endpoint) {
   if (!endpoint.any || !leaf_of(endpoint.any) || !endpoint.resolve || !endpoint.exact) {
     refuse("no check of arrays");
   }
-  const auto count = static_cast<Py_ssize_t>(count_parts(endpoint.product));
   if (!endpoint.names || !PyTuple_Check(endpoint.names) ||
       PyTuple_GET_SIZE(endpoint.names) != count) {
     refuse("names");
@@ -312,6 +335,7 @@ void endpoint_dealloc(PyObject *self) {
 }
 
 PyMethodDef methods[] = {
+    {"payload", endpoint_payload, METH_O, "The same of a dict of what the endpoint takes."},
     {"resume", endpoint_resume, METH_O, "The second half of a call."},
     {nullptr, nullptr, 0, nullptr},
 };

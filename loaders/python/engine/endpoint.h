@@ -19,6 +19,8 @@ struct Endpoint {
   PyObject *namespace_;  // the module's __dict__
   PyObject *name;        // of the module's function
   PyObject *names;       // of its parameters, where they are given by name
+  PyObject *keys;        // the names in a payload, in order
+  PyObject *whole;       // (payload): the whole call of a payload of other names
   PyObject *log;         // the component's, or None
   PyObject *make_context;
   PyObject *general;   // (inputs, ins, outs, vector): the whole call, for what misses

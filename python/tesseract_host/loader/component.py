@@ -65,6 +65,7 @@ class Component:
             name for name, function in FUNCTIONS.items() if hasattr(self.module, function)
         )
         self._callers = direct.callers(self)
+        self._payloads = {name: caller.payload for name, caller in self._callers.items()}
 
     def _load(self, file: Path, export: bool) -> ModuleType:
         if export:
@@ -104,14 +105,8 @@ class Component:
 
     def call(self, endpoint: str, payload: dict[str, Any]) -> Any:
         """Calls an endpoint on Python values, untouched; see `calls.call`."""
-        caller = self._callers.get(endpoint)
-        if caller is not None and type(payload) is dict and len(payload) == len(caller.names):
-            try:
-                given = [payload[name] for name in caller.names]
-            except KeyError:
-                return calls.call(self, endpoint, payload)
-            return caller.function(*given)
-        return calls.call(self, endpoint, payload)
+        call = self._payloads.get(endpoint)
+        return calls.call(self, endpoint, payload) if call is None else call(payload)
 
     def caller(self, endpoint: str) -> Callable[..., Any]:
         """The endpoint as a function of what its payload has, by position: `(inputs)`, of

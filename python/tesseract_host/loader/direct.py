@@ -21,7 +21,7 @@ class Caller(NamedTuple):
     """An endpoint of the engine's."""
 
     function: Callable[..., Any]
-    names: tuple[str, ...]  # of what it takes, in order
+    payload: Callable[[Any], Any]  # the same for a dict of what it takes
     inputs: Any  # compiled schema
     outputs: Any  # compiled schema of the result of apply, or None
     reasons: tuple[str, ...]  # what is left to pydantic
@@ -95,6 +95,8 @@ def _caller(component: Component, endpoint: str) -> Caller | None:
         namespace=namespace,
         name=name,
         names=None if endpoint == "apply" else names,
+        keys=names,
+        whole=functools.partial(calls.call, component, endpoint),
         log=component.output.log,
         make_context=component.context,
         general=general(component, endpoint),
@@ -104,7 +106,7 @@ def _caller(component: Component, endpoint: str) -> Caller | None:
         finish=component.output.finish,
         **_for_derivatives(component, endpoint),
     )
-    return Caller(function, names, schema, outputs, why)
+    return Caller(function, function.payload, schema, outputs, why)
 
 
 def _outputs(component: Component) -> tuple[Any, tuple[str, ...]]:
