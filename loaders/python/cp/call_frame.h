@@ -59,6 +59,9 @@ class CallFrame {
   // The inputs of the last call, of these objects; dropped where one of them must be made anew.
   Ref kept;
 
+  // An instance of the class of the result, for the next call; see constructor.h.
+  Ref spare;
+
   // False: every call makes its objects anew.
   static bool reuses;
 

@@ -15,4 +15,16 @@ namespace tesseract::python {
 // for classes that have it in use.  GIL held.  Throws PythonError.
 void quicken(const engine::Node &node);
 
+// An instance of a class as above that nothing else refers to, without its values, hidden from the
+// collector; null, and the instance dropped, for any other.  GIL held; no exception is left set.
+Ref recycle(Ref instance);
+
+// Has the next call of its class use what `recycle` returned.  Returns the place where it lies
+// until then, for the caller to take it from afterwards, as it would keep its class alive; null
+// where there is none, and then the instance stays where it is.
+Ref *offer(Ref &spare);
+
+// False: `recycle` only drops.
+extern bool recycles;
+
 }  // namespace tesseract::python

@@ -64,6 +64,7 @@ class Layout {
     const engine::Field *field = nullptr;
     Ref value;
     std::vector<Item> inner;
+    std::vector<PyObject *> names;  // of a model's fields given, borrowed
     bool holds_containers = false;  // among the inner
   };
 

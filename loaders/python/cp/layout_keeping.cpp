@@ -1,20 +1,8 @@
 // Whether inputs can serve another call.  What is found wrong only costs time: they are made anew.
 #include "layout.h"
+#include "parts.h"
 
 namespace tesseract::python {
-namespace {
-
-PyObject *slot(PyObject *instance, Py_ssize_t offset) {
-  return *reinterpret_cast<PyObject **>(reinterpret_cast<char *>(instance) + offset);
-}
-
-bool has_weak_references(PyObject *object) {
-  const Py_ssize_t offset = Py_TYPE(object)->tp_weaklistoffset;
-  return offset != 0 && slot(object, offset);
-}
-
-}  // namespace
-
 struct Layout::Keeper {
   const CallFrame *frame;
 
@@ -112,30 +100,20 @@ struct Layout::Keeper {
         !Py_IS_TYPE(object, reinterpret_cast<PyTypeObject *>(model.type.get()))) {
       return false;
     }
-    if (slot(object, model.extra) != Py_None || slot(object, model.private_attributes) != Py_None) {
+    if (part(object, model.extra) != Py_None || part(object, model.private_attributes) != Py_None) {
       return false;
     }
-    if (!has_names(slot(object, model.fields_set), item.value.get(), model)) return false;
+    const auto given = static_cast<Py_ssize_t>(item.names.size());
+    if (!is_own_set(part(object, model.fields_set), given,
+                    [&](Py_ssize_t i) { return item.names[static_cast<size_t>(i)]; })) {
+      return false;
+    }
     const Ref dict(PyObject_GenericGetDict(object, nullptr));
     if (!dict || !PyDict_CheckExact(dict.get()) || Py_REFCNT(dict.get()) != 2) {
       PyErr_Clear();
       return false;
     }
     return has_entries(item, dict.get(), [&](size_t i) { return model.fields[i].name.get(); });
-  }
-
-  // A set of exactly the names given, which are strings: no code of the module's compares them.
-  static bool has_names(PyObject *set, PyObject *names, const engine::ModelClass &model) {
-    if (!set || !PySet_CheckExact(set) || Py_REFCNT(set) != 1 || has_weak_references(set) ||
-        PySet_GET_SIZE(set) != PySet_GET_SIZE(names)) {
-      return false;
-    }
-    const bool all = PySet_GET_SIZE(names) == static_cast<Py_ssize_t>(model.fields.size());
-    for (const engine::Field &field : model.fields) {
-      if (!all && PySet_Contains(names, field.name.get()) != 1) continue;
-      if (PySet_Contains(set, field.name.get()) != 1) return false;
-    }
-    return true;
   }
 };
 

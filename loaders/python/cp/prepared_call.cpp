@@ -3,6 +3,7 @@
 #include "../engine/errors.h"
 #include "../engine/thread_log.h"
 #include "cancel.h"
+#include "constructor.h"
 #include "errors.h"
 #include "results.h"
 #include "settle.h"
@@ -113,9 +114,12 @@ int32_t PreparedCall::call() {
     if (!PyErr_Occurred()) PyErr_SetObject(PyExc_NotImplementedError, plan_.function_.get());
     throw PythonError{};
   }
-  const Ref returned = call_function(function.get());
+  Ref *const place = objects_->spare ? offer(objects_->spare) : nullptr;
+  Ref returned = call_function(function.get());
+  if (place && *place) objects_->spare = std::move(*place);
   if (!returned) fail();
   write(returned.get());
+  if (!objects_->spare) objects_->spare = recycle(std::move(returned));
   return TESSERACT_OK;
 }
 

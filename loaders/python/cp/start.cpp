@@ -11,6 +11,7 @@
 #include "../engine/numpy.h"
 #include "call_frame.h"
 #include "cancel.h"
+#include "constructor.h"
 #include "errors.h"
 #include "support.h"
 #include "thread_state.h"
@@ -97,7 +98,7 @@ int32_t prepare(const PythonStart *request, tesseract_frame *frame) {
     import_numpy();
     create_exporter_type();
     const char *reuse = std::getenv("TESSERACT_HOST_FRAME_REUSE");
-    CallFrame::reuses = !reuse || std::strcmp(reuse, "0") != 0;
+    CallFrame::reuses = recycles = !reuse || std::strcmp(reuse, "0") != 0;
     engine::register_module();
     load_support(request->package, !joined);
     install_cancel_hook();
