@@ -62,6 +62,10 @@ class CallFrame {
   // An instance of the class of the result, for the next call; see constructor.h.
   Ref spare;
 
+  // The sets of paths of a derivative that the last call left as they were.
+  static constexpr size_t kSets = 2;
+  Ref sets[kSets];
+
   // False: every call makes its objects anew.
   static bool reuses;
 

@@ -5,6 +5,7 @@
 #include "cancel.h"
 #include "constructor.h"
 #include "errors.h"
+#include "parts.h"
 #include "results.h"
 #include "settle.h"
 
@@ -132,10 +133,11 @@ Ref PreparedCall::call_function(PyObject *function) {
 
 Ref PreparedCall::call_derivative(PyObject *function) {
   const Derivative &derivative = *plan_.derivative_;
-  Ref sets[2], vector;
+  Ref sets[CallFrame::kSets], vector;
   PyObject *arguments[5] = {nullptr, inputs_.get()};
   for (size_t i = 0; i < derivative.sets.size(); i++) {
-    sets[i] = own(PySet_New(derivative.sets[i].get()));
+    sets[i] = std::move(objects_->sets[i]);
+    if (!sets[i]) sets[i] = own(PySet_New(derivative.sets[i].get()));
     arguments[2 + i] = sets[i].get();
   }
   if (derivative.takes_vector) {
@@ -146,8 +148,16 @@ Ref PreparedCall::call_derivative(PyObject *function) {
     }
     arguments[2 + derivative.sets.size()] = vector.get();
   }
-  return Ref(PyObject_Vectorcall(function, arguments + 1, 0 | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                 derivative.keywords.get()));
+  Ref returned(PyObject_Vectorcall(function, arguments + 1, 0 | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                   derivative.keywords.get()));
+  for (size_t i = 0; CallFrame::reuses && returned && i < derivative.sets.size(); i++) {
+    const std::vector<Ref> &names = derivative.names[i];
+    if (is_own_set(sets[i].get(), static_cast<Py_ssize_t>(names.size()),
+                   [&](Py_ssize_t k) { return names[static_cast<size_t>(k)].get(); })) {
+      objects_->sets[i] = std::move(sets[i]);
+    }
+  }
+  return returned;
 }
 
 // The exception that is set, as the failure of the endpoint.
