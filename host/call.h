@@ -34,6 +34,7 @@ struct Position {
   uint64_t alignment = 1;
   uint32_t index = 0;      // among the component's inputs, seeds or outputs
   bool open = false;       // an output with a length that only the component knows
+  uint32_t item = 0;       // bytes of an element, where a run reads it
   bool converted = false;  // to the declared dtype, by a component that checks by itself
   bool optional = false;   // an output that the component may leave out
 

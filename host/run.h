@@ -23,8 +23,9 @@ struct RunRequest {
 // Checks everything, repairs what can be (layout, dtype), allocates, calls.  Throws Failure.
 void run_general(const tesseract_call &call, const RunRequest &request, const ThreadSlot &slot);
 
-// True for calls of a component that checks by itself which `run_unchecked` may try.
-bool can_run_unchecked(const tesseract_call &call);
+// True for calls of a component that checks by itself which `run_unchecked` may try; fills in what
+// that needs.
+bool can_run_unchecked(tesseract_call &call);
 
 // False, with nothing done, if the general run must have a look.
 bool run_unchecked(const tesseract_call &call, const RunRequest &request, const ThreadSlot &slot,

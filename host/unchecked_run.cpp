@@ -14,8 +14,8 @@ namespace {
 
 // Notes where a compact tensor in host memory lies; false for any other, and for one that may be
 // wrong.
-inline bool note_extent(const DLTensor *tensor, const DLDataType &dtype, int32_t rank,
-                        const Extents &extents, uint32_t position) {
+inline bool note_extent(const DLTensor *tensor, const DLDataType &dtype, uint32_t item,
+                        int32_t rank, const Extents &extents, uint32_t position) {
   if (!tensor || !same_dtype(tensor->dtype, dtype) || tensor->ndim != rank) return false;
   if (tensor->device.device_type != kDLCPU || tensor->byte_offset != 0) return false;
   if (rank > 0 && !tensor->shape) return false;
@@ -27,7 +27,7 @@ inline bool note_extent(const DLTensor *tensor, const DLDataType &dtype, int32_t
     if (tensor->strides && tensor->strides[k] != static_cast<int64_t>(step)) return false;
     overflow |= __builtin_mul_overflow(step, static_cast<uint64_t>(length), &step);
   }
-  overflow |= __builtin_mul_overflow(step, dtype_size(dtype), &step);
+  overflow |= __builtin_mul_overflow(step, item, &step);
   const auto begin = reinterpret_cast<int64_t>(tensor->data);
   if (overflow || step > PTRDIFF_MAX || begin <= 0 ||
       begin > PTRDIFF_MAX - static_cast<int64_t>(step)) {
@@ -41,33 +41,39 @@ inline bool note_extent(const DLTensor *tensor, const DLDataType &dtype, int32_t
 bool note_extents(const tesseract_call &call, const RunRequest &request, const Extents &extents) {
   for (uint32_t i = 0; i < call.n_in; i++) {
     const Position &position = call.in[i];
-    if (!note_extent(request.in[i], position.given, position.rank(), extents, i)) return false;
+    if (!note_extent(request.in[i], position.given, position.item, position.rank(), extents, i))
+      return false;
   }
   for (uint32_t o = 0; o < call.n_out; o++) {
     const Position &position = call.out[o];
     const DLTensor *tensor = request.out[o];
     if (!tensor) return false;
     const int32_t rank = position.any_rank ? tensor->ndim : position.rank();
-    const DLDataType &dtype = position.declared.lanes ? position.declared : tensor->dtype;
-    if (rank < 0 || rank > 64 || dtype_size(dtype) == 0) return false;
-    if (!note_extent(tensor, dtype, rank, extents, call.n_in + o)) return false;
+    const bool declared = position.declared.lanes != 0;
+    const DLDataType &dtype = declared ? position.declared : tensor->dtype;
+    const uint32_t item = declared ? position.item : dtype_size(dtype);
+    if (rank < 0 || rank > 64 || item == 0) return false;
+    if (!note_extent(tensor, dtype, item, rank, extents, call.n_in + o)) return false;
   }
   return true;
 }
 
 }  // namespace
 
-bool can_run_unchecked(const tesseract_call &call) {
+bool can_run_unchecked(tesseract_call &call) {
   if (call.endpoint == TESSERACT_ENDPOINT_ABSTRACT_EVAL || !call.direct_in || !call.direct_out ||
       call.n_in + call.n_out > most_fast_tensors) {
     return false;
   }
-  for (const Position &position : call.in) {
+  for (Position &position : call.in) {
+    position.item = dtype_size(position.given);
+    if (position.item == 0) return false;
     if (position.layout != Layout::unchecked || position.converts() || position.converted) {
       return false;
     }
   }
-  for (const Position &position : call.out) {
+  for (Position &position : call.out) {
+    position.item = dtype_size(position.declared);
     if (position.layout != Layout::unchecked || position.optional) return false;
   }
   return true;

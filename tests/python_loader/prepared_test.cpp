@@ -13,7 +13,8 @@ namespace {
 using testing::HasSubstr;
 
 enum Code { kPlain = 0, kKept = -1, kDescribe = -2, kCalls = -3, kAddress = -4, kBlocks = -5 };
-constexpr double kInside = -6, kRaise = 200, kDomain = 201, kInterrupt = 202, kPrint = 203;
+constexpr double kInside = -6, kWrite = -7, kRaise = 200, kDomain = 201, kInterrupt = 202,
+                 kPrint = 203;
 
 // As in the module.
 const char *const kReturned[] = {"instance", "list",    "strided", "int",   "swapped",
@@ -214,6 +215,28 @@ TEST_F(Calls, LogWhatTheirModulePrintsAndWarns) {
   }
 }
 
+// Even a read-only array has an address.
+TEST_F(Calls, ThatWriteToTheirInputsAreFoundWhenDebugging) {
+  for (const bool debug : {false, true}) {
+    const Component component("prepared", debug ? R"({"debug_views": true})" : "{}");
+    Prepared call = apply(component);
+    for (int i = 0; i < 2; i++) expect_right(call, {1, 2});
+    const int32_t status = run(call, kWrite, {1, 2});
+    EXPECT_EQ(status, debug ? TESSERACT_ERROR_COMPONENT : TESSERACT_OK);
+    if (debug) {
+      EXPECT_EQ(call.failure.path, "x");
+      EXPECT_THAT(call.failure.message, HasSubstr("was written to"));
+    }
+    expect_right(call, {3, 4});
+  }
+}
+
+TEST(Options, OfDebuggingAreTrueOrFalse) {
+  const Component component("prepared", R"({"debug_views": 1})");
+  EXPECT_EQ(component.opened.status, TESSERACT_ERROR_INVALID_ARGUMENT);
+  EXPECT_THAT(component.opened.message, HasSubstr("debug_views"));
+}
+
 // ---- The user's functions
 // ------------------------------------------------------------------------
 
@@ -323,7 +346,8 @@ struct Again {
   std::function<void()> call;
   static void take(void *self, int32_t, const char *text, uint64_t length) {
     auto &again = *static_cast<Again *>(self);
-    if (std::string(text, length) == "inside" && again.call) again.call();
+    if (std::string(text, length) != "inside" || !again.call) return;
+    std::exchange(again.call, nullptr)();
   }
 };
 
@@ -342,7 +366,6 @@ TEST(CallsInsideOfCalls, DoNotDisturbThem) {
     for (int i = 0; i < 4; i++) {
       Numbers outer({0, 0}), inner({0, 0});
       again.call = [&] {
-        again.call = nullptr;
         EXPECT_EQ(call.run({&plain.tensor, &other.tensor, &z.tensor, &s.tensor}, {&inner.tensor}),
                   TESSERACT_OK);
       };

@@ -29,6 +29,11 @@ class Arguments {
   PyObject *inputs() const { return inputs_.get(); }
   PyObject *seeds() const { return seeds_.get(); }
 
+  // After the call.  Returns TESSERACT_OK, or the status of an error that it recorded.
+  int32_t compare() const {
+    return instance_.debug_views ? tesseract::python::compare(frame_, arguments_) : TESSERACT_OK;
+  }
+
   // After the call, with its results dropped.  Returns TESSERACT_OK, or the status of an error that
   // it recorded.
   int32_t settle(bool succeeded) {
@@ -56,7 +61,8 @@ class Arguments {
     const bool copied = bytes == 0 || (copies_ && !owner);
     View view = copied ? copy(tensor, path) : borrow(tensor, path);
     if (copied && bytes) frame_->host->copied(frame_, TESSERACT_COPY_OWNED, bytes);
-    arguments_.push_back({std::move(view), &tensor, owner, &path, copied});
+    const uint64_t sum = instance_.debug_views && !copied ? checksum(tensor) : 0;
+    arguments_.push_back({std::move(view), &tensor, owner, &path, copied, sum});
     return arguments_.back().view.array.get();
   }
 
@@ -85,7 +91,8 @@ int32_t run_call(void *self, void *prepared, tesseract_frame *frame) {
   // The first call of an endpoint runs on copies, that of a plan through everything that can be
   // wrong with a signature.
   if (plan.prepared && plan.proven && instance.called[static_cast<size_t>(frame->endpoint)] &&
-      !(instance.keeps_inputs && instance.strict) && plan.prepared->run(instance, frame, done)) {
+      !(instance.keeps_inputs && instance.strict) && !instance.debug_views &&
+      plan.prepared->run(instance, frame, done)) {
     return done;
   }
   return guarded(frame, [&]() -> int32_t {
@@ -99,7 +106,9 @@ int32_t run_call(void *self, void *prepared, tesseract_frame *frame) {
       return TESSERACT_OK;
     });
     if (status == TESSERACT_OK) plan.proven = true;
+    const int32_t compared = arguments.compare();
     const int32_t settled = arguments.settle(status == TESSERACT_OK);
+    if (compared != TESSERACT_OK) return compared;
     return status != TESSERACT_OK ? status : settled;
   });
 }

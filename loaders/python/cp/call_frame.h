@@ -52,12 +52,19 @@ class CallFrame {
   };
   void release(std::vector<Held> &held);
 
-  // True where nothing but the frame, and `kept` once for each of the first `n_inputs`, refers to the
-  // objects, and all can be used again: then `release` need not be called.
+  // True where nothing but the frame, and `kept` once for each of the first `n_inputs`, refers to
+  // the objects, and all can be used again: then `release` need not be called.
   bool is_untouched(size_t n_inputs) const;
 
   // The inputs of the last call, of these objects; dropped where one of them must be made anew.
   Ref kept;
+
+  // An instance of the class of the result, for the next call; see constructor.h.
+  Ref spare;
+
+  // The sets of paths of a derivative that the last call left as they were.
+  static constexpr size_t kSets = 2;
+  Ref sets[kSets];
 
   // False: every call makes its objects anew.
   static bool reuses;

@@ -6,6 +6,7 @@
 
 #include "../engine/leaf.h"
 #include "../engine/schema.h"
+#include "parts.h"
 
 namespace tesseract::python {
 namespace {
@@ -29,6 +30,7 @@ struct Constructor {
   Py_ssize_t fields_set, extra, private_attributes;
   unsigned int version;  // of the class, which may be changed
   ternaryfunc call;      // of its metaclass
+  Ref spare;             // an instance that is nobody's, without values
 };
 
 // By class; never destroyed, as classes may outlive static objects.  Guarded by the GIL.
@@ -90,13 +92,57 @@ PyObject *argument(PyObject *const *arguments, PyObject *names, PyObject *name, 
   return nullptr;
 }
 
-void put(PyObject *instance, Py_ssize_t offset, PyObject *value) {
-  *reinterpret_cast<PyObject **>(reinterpret_cast<char *>(instance) + offset) = value;
+bool is_own(PyObject *object) {
+  return object && Py_REFCNT(object) == 1;
+}
+
+// An instance of the class as it was made, which nobody else has.
+bool is_spare(const Constructor &plain, PyObject *type, PyObject *instance) {
+  if (!Py_IS_TYPE(instance, as_type(type)) || !is_own(instance) || has_weak_references(instance) ||
+      as_type(type)->tp_version_tag != plain.version || part(instance, plain.extra) != Py_None ||
+      part(instance, plain.private_attributes) != Py_None) {
+    return false;
+  }
+  const auto count = static_cast<Py_ssize_t>(plain.fields.size());
+  return is_own_set(part(instance, plain.fields_set), count,
+                    [&](Py_ssize_t i) { return plain.fields[static_cast<size_t>(i)].name.get(); });
+}
+
+// Takes the values out of a dict of exactly the fields, in order, that only its instance has.
+bool empty(const Constructor &plain, PyObject *dict) {
+  if (!PyDict_CheckExact(dict) || Py_REFCNT(dict) != 2 ||
+      PyDict_GET_SIZE(dict) != static_cast<Py_ssize_t>(plain.fields.size())) {
+    return false;
+  }
+  PyObject *key = nullptr, *value = nullptr;
+  Py_ssize_t position = 0;
+  for (size_t i = 0; PyDict_Next(dict, &position, &key, &value); i++) {
+    if (key != plain.fields[i].name.get()) return false;
+  }
+  for (const PlainField &field : plain.fields) {
+    if (PyDict_SetItem(dict, field.name.get(), Py_None) < 0) return false;
+  }
+  return true;
+}
+
+// The spare instance with these values; null as `construct`.
+PyObject *reconstruct(Constructor &plain, PyObject *const *arguments, PyObject *names) {
+  Ref instance = std::move(plain.spare);
+  PyObject_GC_Track(instance.get());
+  const Ref dict(PyObject_GenericGetDict(instance.get(), nullptr));
+  for (size_t i = 0; dict && i < plain.fields.size(); i++) {
+    const PlainField &field = plain.fields[i];
+    PyObject *given = argument(arguments, names, field.name.get(), static_cast<Py_ssize_t>(i));
+    const Ref value = given ? passed(field, given) : Ref();
+    if (!value || PyDict_SetItem(dict.get(), field.name.get(), value.get()) < 0) return nullptr;
+  }
+  return dict ? instance.release() : nullptr;
 }
 
 // Null, without an exception, where an argument is left to pydantic.
-PyObject *construct(const Constructor &plain, PyObject *type, PyObject *const *arguments,
+PyObject *construct(Constructor &plain, PyObject *type, PyObject *const *arguments,
                     PyObject *names) {
+  if (plain.spare) return reconstruct(plain, arguments, names);
   const Ref dict(PyDict_New());
   for (size_t i = 0; dict && i < plain.fields.size(); i++) {
     const PlainField &field = plain.fields[i];
@@ -108,9 +154,9 @@ PyObject *construct(const Constructor &plain, PyObject *type, PyObject *const *a
   Ref set(dict ? PySet_New(plain.names.get()) : nullptr);
   Ref instance(set ? as_type(type)->tp_alloc(as_type(type), 0) : nullptr);
   if (!instance) return nullptr;
-  put(instance.get(), plain.fields_set, set.release());
-  put(instance.get(), plain.extra, Py_NewRef(Py_None));
-  put(instance.get(), plain.private_attributes, Py_NewRef(Py_None));
+  part(instance.get(), plain.fields_set) = set.release();
+  part(instance.get(), plain.extra) = Py_NewRef(Py_None);
+  part(instance.get(), plain.private_attributes) = Py_NewRef(Py_None);
   if (PyObject_GenericSetDict(instance.get(), dict.get(), nullptr) < 0) return nullptr;
   return instance.release();
 }
@@ -118,7 +164,7 @@ PyObject *construct(const Constructor &plain, PyObject *type, PyObject *const *a
 PyObject *call(PyObject *type, PyObject *const *arguments, size_t nargs, PyObject *names) {
   const auto found = constructors().find(type);
   if (found != constructors().end() && names && PyVectorcall_NARGS(nargs) == 0) {
-    const Constructor &plain = *found->second;
+    Constructor &plain = *found->second;
     if (plain.version == as_type(type)->tp_version_tag && Py_TYPE(type)->tp_call == plain.call &&
         PyTuple_GET_SIZE(names) == static_cast<Py_ssize_t>(plain.fields.size())) {
       if (PyObject *made = construct(plain, type, arguments, names)) return made;
@@ -188,6 +234,33 @@ bool add_field(Constructor &plain, const engine::Field &field) {
 }
 
 }  // namespace
+
+bool recycles = true;
+
+Ref recycle(Ref instance) {
+  PyObject *type = reinterpret_cast<PyObject *>(Py_TYPE(instance.get()));
+  if (!recycles || as_type(type)->tp_vectorcall != call || as_type(type)->tp_finalize) return {};
+  const auto found = constructors().find(type);
+  if (found == constructors().end() || !is_spare(*found->second, type, instance.get())) return {};
+  {
+    const Ref dict(PyObject_GenericGetDict(instance.get(), nullptr));
+    if (!dict || !empty(*found->second, dict.get())) {
+      PyErr_Clear();
+      return {};
+    }
+  }
+  // Letting the values go may have run anything.
+  if (!is_own(instance.get())) return {};
+  PyObject_GC_UnTrack(instance.get());
+  return instance;
+}
+
+Ref *offer(Ref &spare) {
+  const auto found = constructors().find(reinterpret_cast<PyObject *>(Py_TYPE(spare.get())));
+  if (found == constructors().end() || found->second->spare) return nullptr;
+  found->second->spare = std::move(spare);
+  return &found->second->spare;
+}
 
 void quicken(const Node &node) {
 #if PY_VERSION_HEX >= 0x030C0000

@@ -6,6 +6,7 @@
 #include "prepared.h"
 #include "support.h"
 #include "thread_state.h"
+#include "views.h"
 
 namespace tesseract::python {
 namespace {
@@ -145,14 +146,16 @@ tesseract_plugin_table make_table(PyObject *endpoints) {
   return table;
 }
 
-// The options for the support package, and "strict".
-Ref options_object(const tesseract_string &options, bool &strict) {
+// The options for the support package; those of this loader go into the instance.
+Ref options_object(const tesseract_string &options, Instance &instance) {
   const Ref text = text_object(options);
   const Ref parsed(PyObject_CallOneArg(support().parse_options, text.get()));
   PyObject *object = nullptr;
-  int value = 0;
-  if (parsed && PyArg_ParseTuple(parsed.get(), "Op", &object, &value)) {
-    strict = value != 0;
+  int strict = 0, debug = 0;
+  if (parsed && PyArg_ParseTuple(parsed.get(), "Opp", &object, &strict, &debug)) {
+    instance.strict = strict != 0;
+    instance.debug_views = debug != 0;
+    if (debug) poison_copies();
     return Ref(Py_NewRef(object));
   }
   if (!PyErr_ExceptionMatches(PyExc_ValueError)) throw PythonError{};
@@ -172,7 +175,7 @@ int32_t open(const tesseract_source *source, const tesseract_plugin_table **plug
   const int32_t status = guarded(frame, [&]() -> int32_t {
     auto made = std::make_unique<Instance>();
     made->log = log;
-    const Ref options = options_object(source->options, made->strict);
+    const Ref options = options_object(source->options, *made);
     const Ref path = own(PyUnicode_DecodeFSDefaultAndSize(
         source->text.data, static_cast<Py_ssize_t>(source->text.length)));
     const Ref logger = log_function(log);

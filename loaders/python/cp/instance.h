@@ -19,7 +19,8 @@ struct Instance {
   std::shared_ptr<LogLink> log;
   PyObject *component = nullptr;  // tesseract_host.loader.Component
   std::string description;
-  bool strict = false;  // an input kept beyond a call is an error
+  bool strict = false;       // an input kept beyond a call is an error
+  bool debug_views = false;  // inputs are compared after a call with what they were before it
 
   // What is known of how the module treats its inputs; see call.cpp.
   std::array<bool, TESSERACT_ENDPOINT_ABSTRACT_EVAL + 1> called{};  // by endpoint

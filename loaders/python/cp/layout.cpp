@@ -174,6 +174,7 @@ struct Layout::Compiler {
     for (const Field &field : node.model->fields) {
       if (PyObject *value = PyDict_GetItem(tree, field.key.get())) {
         check(PySet_Add(item.value.get(), field.name.get()));
+        item.names.push_back(field.name.get());
         item.inner.push_back(compile(field.node, value));
         continue;
       }

@@ -64,6 +64,8 @@ class Layout {
     const engine::Field *field = nullptr;
     Ref value;
     std::vector<Item> inner;
+    std::vector<PyObject *> names;  // of a model's fields given, borrowed
+    bool holds_containers = false;  // among the inner
   };
 
   struct Compiler;
@@ -71,7 +73,7 @@ class Layout {
   struct Keeper;
 
   void find_checked(const Item &item);
-  static bool can_keep(const Item &item);
+  static bool can_keep(Item &item);
 
   Item root_;
   std::vector<std::pair<size_t, const engine::Leaf *>> shown_;  // slots and what they must fit

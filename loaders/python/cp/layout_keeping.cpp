@@ -1,20 +1,8 @@
 // Whether inputs can serve another call.  What is found wrong only costs time: they are made anew.
 #include "layout.h"
+#include "parts.h"
 
 namespace tesseract::python {
-namespace {
-
-PyObject *slot(PyObject *instance, Py_ssize_t offset) {
-  return *reinterpret_cast<PyObject **>(reinterpret_cast<char *>(instance) + offset);
-}
-
-bool has_weak_references(PyObject *object) {
-  const Py_ssize_t offset = Py_TYPE(object)->tp_weaklistoffset;
-  return offset != 0 && slot(object, offset);
-}
-
-}  // namespace
-
 struct Layout::Keeper {
   const CallFrame *frame;
 
@@ -53,31 +41,21 @@ struct Layout::Keeper {
       case Kind::kDict:
         hide_entries(item, object, hidden);
         break;
-      case Kind::kModel: {
-        const Ref dict(PyObject_GenericGetDict(object, nullptr));
-        hide_entries(item, dict.get(), hidden);
-        if (holds_containers(item)) track(dict.get(), hidden);
+      case Kind::kModel:
+        if (item.holds_containers) {
+          const Ref dict(PyObject_GenericGetDict(object, nullptr));
+          hide_entries(item, dict.get(), hidden);
+          track(dict.get(), hidden);
+        }
         break;
-      }
       default:
         return;
     }
-    if (item.kind != Kind::kDict || holds_containers(item)) track(object, hidden);
+    if (item.kind != Kind::kDict || item.holds_containers) track(object, hidden);
   }
 
  private:
-  static bool is_container(const Item &item) {
-    return item.kind != Kind::kSlot && item.kind != Kind::kConstant;
-  }
-
-  // Dicts of others are the collector's to leave out.
-  static bool holds_containers(const Item &item) {
-    for (const Item &inner : item.inner) {
-      if (is_container(inner)) return true;
-    }
-    return false;
-  }
-
+  // Dicts of nothing but arrays and scalars are the collector's to leave out.
   static void track(PyObject *object, bool hidden) {
     if (PyObject_GC_IsTracked(object) != hidden) return;
     if (hidden) {
@@ -88,7 +66,7 @@ struct Layout::Keeper {
   }
 
   static void hide_entries(const Item &item, PyObject *dict, bool hidden) {
-    if (!holds_containers(item)) return;
+    if (!item.holds_containers) return;
     PyObject *key = nullptr, *value = nullptr;
     Py_ssize_t position = 0;
     for (size_t i = 0; PyDict_Next(dict, &position, &key, &value) && i < item.inner.size(); i++) {
@@ -122,10 +100,14 @@ struct Layout::Keeper {
         !Py_IS_TYPE(object, reinterpret_cast<PyTypeObject *>(model.type.get()))) {
       return false;
     }
-    if (slot(object, model.extra) != Py_None || slot(object, model.private_attributes) != Py_None) {
+    if (part(object, model.extra) != Py_None || part(object, model.private_attributes) != Py_None) {
       return false;
     }
-    if (!has_names(slot(object, model.fields_set), item.value.get(), model)) return false;
+    const auto given = static_cast<Py_ssize_t>(item.names.size());
+    if (!is_own_set(part(object, model.fields_set), given,
+                    [&](Py_ssize_t i) { return item.names[static_cast<size_t>(i)]; })) {
+      return false;
+    }
     const Ref dict(PyObject_GenericGetDict(object, nullptr));
     if (!dict || !PyDict_CheckExact(dict.get()) || Py_REFCNT(dict.get()) != 2) {
       PyErr_Clear();
@@ -133,23 +115,9 @@ struct Layout::Keeper {
     }
     return has_entries(item, dict.get(), [&](size_t i) { return model.fields[i].name.get(); });
   }
-
-  // A set of exactly the names given, which are strings: no code of the module's compares them.
-  static bool has_names(PyObject *set, PyObject *names, const engine::ModelClass &model) {
-    if (!set || !PySet_CheckExact(set) || Py_REFCNT(set) != 1 || has_weak_references(set) ||
-        PySet_GET_SIZE(set) != PySet_GET_SIZE(names)) {
-      return false;
-    }
-    const bool all = PySet_GET_SIZE(names) == static_cast<Py_ssize_t>(model.fields.size());
-    for (const engine::Field &field : model.fields) {
-      if (!all && PySet_Contains(names, field.name.get()) != 1) continue;
-      if (PySet_Contains(set, field.name.get()) != 1) return false;
-    }
-    return true;
-  }
 };
 
-bool Layout::can_keep(const Item &item) {
+bool Layout::can_keep(Item &item) {
   switch (item.kind) {
     case Kind::kDefault:
     case Kind::kAfter:
@@ -161,8 +129,9 @@ bool Layout::can_keep(const Item &item) {
     default:
       break;
   }
-  for (const Item &inner : item.inner) {
+  for (Item &inner : item.inner) {
     if (!can_keep(inner)) return false;
+    item.holds_containers |= inner.kind != Kind::kSlot && inner.kind != Kind::kConstant;
   }
   return true;
 }

@@ -14,9 +14,9 @@ namespace tesseract::python {
 
 class Outputs {
  public:
-  // `wanted` is a list of tuples of field names, one for each output by position.  The node outlives
-  // the object.  Null for schemas and outputs that are left to the general extraction: containers,
-  // the user's functions, values wanted as tensors.  Throws PythonError.
+  // `wanted` is a list of tuples of field names, one for each output by position.  The node
+  // outlives the object.  Null for schemas and outputs that are left to the general extraction:
+  // containers, the user's functions, values wanted as tensors.  Throws PythonError.
   static std::unique_ptr<Outputs> compile(const engine::Node &node, PyObject *wanted);
 
   // Checks all that was returned, then writes it.  False for a miss, before anything was written;
@@ -30,11 +30,11 @@ class Outputs {
 
   struct Item {
     const engine::Node *node = nullptr;
-    PyObject *name = nullptr;  // of the field, borrowed from the node above
+    PyObject *name = nullptr;    // of the field, borrowed from the node above
     size_t position = kNowhere;  // of an array in the frame's outputs
     bool is_array = false;
     const engine::Leaf *leaf = nullptr;  // of an array
-    std::vector<Item> inner;  // of a model
+    std::vector<Item> inner;             // of a model
   };
 
   struct Compiler;

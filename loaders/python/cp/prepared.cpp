@@ -32,7 +32,10 @@ std::unique_ptr<Derivative> read_derivative(PyObject *description) {
   derivative->keywords = attribute(description, "keywords");
   for (const Ref &paths : items_of(attribute(description, "sets").get())) {
     derivative->sets.push_back(own(PySet_New(paths.get())));
+    derivative->names.push_back(items_of(paths.get()));
   }
+  if (derivative->sets.size() > CallFrame::kSets)
+    throw CallFailure{TESSERACT_ERROR_INTERNAL, "", "a derivative with more sets than there are"};
   for (const Ref &seed : items_of(attribute(description, "seeds").get())) {
     PyObject *path = nullptr, *array_check = nullptr;
     Py_ssize_t like = -1;
@@ -88,15 +91,15 @@ std::unique_ptr<Prepared> Prepared::read(PyObject *compiled, const tesseract_sig
   }
   made->output_schema_ = attribute(compiled, "outputs");
   const Ref wanted = attribute(compiled, "wanted");
-  if (const engine::Node *outputs = engine::node_of(made->output_schema_.get())) {
-    made->outputs_ = Outputs::compile(*outputs, wanted.get());
-  }
+  made->output_node_ = engine::node_of(made->output_schema_.get());
+  if (made->output_node_) made->outputs_ = Outputs::compile(*made->output_node_, wanted.get());
   made->namespace_ = attribute(compiled, "namespace");
   made->function_ = attribute(compiled, "function");
   made->finish_ = attribute(compiled, "finish");
   made->failure_ = attribute(compiled, "failure");
   made->context_ = attribute(compiled, "context");
   made->encode_ = attribute(compiled, "encode");
+  made->extract_ = attribute(compiled, "extract");
   made->stream_end_ = attribute(compiled, "stream_end");
   made->log_ = attribute(compiled, "log");
   made->state_object_ = attribute(compiled, "state");

@@ -27,12 +27,13 @@ struct Derivative {
     engine::Leaf leaf;
     Py_ssize_t like = -1;  // the input whose lengths it must have
   };
-  Ref keywords;           // names of the arguments
-  std::vector<Ref> sets;  // of paths; each call gets fresh ones
+  Ref keywords;                         // names of the arguments
+  std::vector<Ref> sets;                // of paths; each call gets its own
+  std::vector<std::vector<Ref>> names;  // in them
   bool takes_vector = false;
   std::vector<Seed> seeds;
-  std::vector<Ref> rows;     // outputs of a Jacobian, each a dict of its own
-  std::vector<Ref> columns;  // keys of the result, or of each row
+  std::vector<Ref> rows;             // outputs of a Jacobian, each a dict of its own
+  std::vector<Ref> columns;          // keys of the result, or of each row
   std::vector<engine::Leaf> leaves;  // of the results, by position
 };
 
@@ -55,10 +56,11 @@ class Prepared {
   mutable std::unique_ptr<FramePool> frames_;
   Ref schema_, output_schema_;  // what the layouts refer to
   std::unique_ptr<Layout> inputs_;
-  std::unique_ptr<Outputs> outputs_;  // null: Plan.finish does it
+  const engine::Node *output_node_ = nullptr;  // null: Plan.finish does it all
+  std::unique_ptr<Outputs> outputs_;           // null: Plan's extractor sorts them
   std::unique_ptr<Derivative> derivative_;
   Ref namespace_, function_;  // of the module, which may bind the name anew
-  Ref finish_, failure_, context_, encode_;
+  Ref finish_, failure_, context_, encode_, extract_;
   Ref state_object_, stream_end_, log_;
   const engine::State *state_ = nullptr;
 };

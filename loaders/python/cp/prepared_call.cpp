@@ -1,9 +1,11 @@
 #include "prepared_call.h"
 
+#include "../engine/errors.h"
 #include "../engine/thread_log.h"
 #include "cancel.h"
-#include "../engine/errors.h"
+#include "constructor.h"
 #include "errors.h"
+#include "parts.h"
 #include "results.h"
 #include "settle.h"
 
@@ -113,25 +115,29 @@ int32_t PreparedCall::call() {
     if (!PyErr_Occurred()) PyErr_SetObject(PyExc_NotImplementedError, plan_.function_.get());
     throw PythonError{};
   }
-  const Ref returned = call_function(function.get());
+  Ref *const place = objects_->spare ? offer(objects_->spare) : nullptr;
+  Ref returned = call_function(function.get());
+  if (place && *place) objects_->spare = std::move(*place);
   if (!returned) fail();
   write(returned.get());
+  if (!objects_->spare) objects_->spare = recycle(std::move(returned));
   return TESSERACT_OK;
 }
 
 Ref PreparedCall::call_function(PyObject *function) {
   if (plan_.derivative_) return call_derivative(function);
   PyObject *arguments[] = {nullptr, inputs_.get()};
-  return Ref(PyObject_Vectorcall(function, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                 nullptr));
+  return Ref(
+      PyObject_Vectorcall(function, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
 }
 
 Ref PreparedCall::call_derivative(PyObject *function) {
   const Derivative &derivative = *plan_.derivative_;
-  Ref sets[2], vector;
+  Ref sets[CallFrame::kSets], vector;
   PyObject *arguments[5] = {nullptr, inputs_.get()};
   for (size_t i = 0; i < derivative.sets.size(); i++) {
-    sets[i] = own(PySet_New(derivative.sets[i].get()));
+    sets[i] = std::move(objects_->sets[i]);
+    if (!sets[i]) sets[i] = own(PySet_New(derivative.sets[i].get()));
     arguments[2 + i] = sets[i].get();
   }
   if (derivative.takes_vector) {
@@ -142,8 +148,16 @@ Ref PreparedCall::call_derivative(PyObject *function) {
     }
     arguments[2 + derivative.sets.size()] = vector.get();
   }
-  return Ref(PyObject_Vectorcall(function, arguments + 1, 0 | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                 derivative.keywords.get()));
+  Ref returned(PyObject_Vectorcall(function, arguments + 1, 0 | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                   derivative.keywords.get()));
+  for (size_t i = 0; CallFrame::reuses && returned && i < derivative.sets.size(); i++) {
+    const std::vector<Ref> &names = derivative.names[i];
+    if (is_own_set(sets[i].get(), static_cast<Py_ssize_t>(names.size()),
+                   [&](Py_ssize_t k) { return names[static_cast<size_t>(k)].get(); })) {
+      objects_->sets[i] = std::move(sets[i]);
+    }
+  }
+  return returned;
 }
 
 // The exception that is set, as the failure of the endpoint.
@@ -160,14 +174,25 @@ void PreparedCall::fail() {
 }
 
 void PreparedCall::write(PyObject *returned) {
-  const bool written = plan_.derivative_ ? write_derivatives(returned)
-                       : plan_.outputs_  ? plan_.outputs_->write(returned, plan_.encode_.get(),
-                                                                 context_, frame_)
-                                         : false;
-  if (written) return;
+  if (plan_.derivative_ ? write_derivatives(returned) : write_outputs(returned)) return;
   if (PyErr_Occurred()) throw PythonError{};
   const Ref answer = own(PyObject_CallOneArg(plan_.finish_.get(), returned));
   write_results(answer.get(), frame_);
+}
+
+// False for a miss, before anything was written.
+bool PreparedCall::write_outputs(PyObject *returned) {
+  if (plan_.outputs_) {
+    return plan_.outputs_->write(returned, plan_.encode_.get(), context_, frame_);
+  }
+  if (!plan_.output_node_) return false;
+  const bool is_dict = PyDict_CheckExact(returned);
+  const engine::Source source = is_dict ? engine::Source::kGiven : engine::Source::kDumped;
+  const Ref tree = engine::plain(*plan_.output_node_, returned, source, context_);
+  if (!tree) return false;
+  const Ref answer = own(PyObject_CallOneArg(plan_.extract_.get(), tree.get()));
+  write_results(answer.get(), frame_);
+  return true;
 }
 
 // As Outputs::write, for dicts of exactly the keys that were asked for.
@@ -178,10 +203,14 @@ bool PreparedCall::write_derivatives(PyObject *returned) {
   const size_t rows = is_nested ? derivative.rows.size() : 1;
   if (!PyDict_CheckExact(returned)) return false;
   if (is_nested && PyDict_GET_SIZE(returned) != static_cast<Py_ssize_t>(rows)) return false;
-  std::vector<Ref> arrays(rows * columns);
+  constexpr size_t kFew = 8;
+  Ref few[kFew];
+  const size_t count = rows * columns;
+  const std::unique_ptr<Ref[]> many(count > kFew ? new Ref[count] : nullptr);
+  Ref *const arrays = many ? many.get() : few;
   for (size_t r = 0; r < rows; r++) {
-    PyObject *row = is_nested ? PyDict_GetItemWithError(returned, derivative.rows[r].get())
-                              : returned;
+    PyObject *row =
+        is_nested ? PyDict_GetItemWithError(returned, derivative.rows[r].get()) : returned;
     if (!row || !PyDict_CheckExact(row) ||
         PyDict_GET_SIZE(row) != static_cast<Py_ssize_t>(columns)) {
       engine::forget_exception();
@@ -203,7 +232,7 @@ bool PreparedCall::write_derivatives(PyObject *returned) {
       }
     }
   }
-  for (size_t i = 0; i < arrays.size(); i++) {
+  for (size_t i = 0; i < count; i++) {
     if (frame_->outputs[i]) write_result(arrays[i].get(), frame_, i);
   }
   return true;

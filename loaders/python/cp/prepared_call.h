@@ -24,6 +24,7 @@ class PreparedCall {
   Ref call_function(PyObject *function);
   Ref call_derivative(PyObject *function);
   void write(PyObject *returned);
+  bool write_outputs(PyObject *returned);
   bool write_derivatives(PyObject *returned);
   [[noreturn]] void fail();
   bool keep();

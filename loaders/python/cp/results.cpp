@@ -145,14 +145,16 @@ void write_all(PyObject *answer, tesseract_frame *frame, Write write) {
   write_json(json, frame);
 }
 
+bool has_dtype(const DLTensor &tensor, PyArray_Descr *descriptor) {
+  DLDataType dtype{};
+  return dtype_of(descriptor, dtype) && dtype.code == tensor.dtype.code &&
+         dtype.bits == tensor.dtype.bits && tensor.dtype.lanes == 1;
+}
+
 // The memory of an output that takes what it is given as it lies; null where the host has to say.
 char *ready(const DLTensor &tensor, PyArrayObject *source) {
-  DLDataType dtype{};
   if (!tensor.data || tensor.ndim != PyArray_NDIM(source)) return nullptr;
-  if (!dtype_of(PyArray_DESCR(source), dtype) || dtype.code != tensor.dtype.code ||
-      dtype.bits != tensor.dtype.bits || tensor.dtype.lanes != 1) {
-    return nullptr;
-  }
+  if (!has_dtype(tensor, PyArray_DESCR(source))) return nullptr;
   for (int k = 0; k < tensor.ndim; k++) {
     if (tensor.shape[k] != PyArray_DIM(source, k)) return nullptr;
   }
@@ -184,6 +186,14 @@ void write_result(PyObject *value, tesseract_frame *frame, uint64_t position) {
         std::memcpy(target, PyArray_DATA(source), static_cast<size_t>(PyArray_NBYTES(source)));
         return;
       }
+    }
+  }
+  const DLTensor &tensor = *frame->outputs[position];
+  if (PyArray_IsScalar(value, Number) && tensor.ndim == 0 && tensor.data) {
+    const Ref type = own(reinterpret_cast<PyObject *>(PyArray_DescrFromScalar(value)));
+    if (has_dtype(tensor, reinterpret_cast<PyArray_Descr *>(type.get()))) {
+      PyArray_ScalarAsCtype(value, data_of(tensor));
+      return;
     }
   }
   write_array(value, frame, Output{position, nullptr});

@@ -63,6 +63,16 @@ int32_t settle_held(Instance &instance, tesseract_frame *frame, std::vector<Argu
 
 }  // namespace
 
+int32_t compare(tesseract_frame *frame, const std::vector<Argument> &arguments) {
+  for (const Argument &argument : arguments) {
+    if (argument.copied || checksum(*argument.tensor) == argument.checksum) continue;
+    return report(frame, {TESSERACT_ERROR_COMPONENT, *argument.path,
+                          "this input, which is the caller's, was written to during the call: the "
+                          "module, or a library that it calls, must work on a copy of it"});
+  }
+  return TESSERACT_OK;
+}
+
 int32_t settle(Instance &instance, tesseract_frame *frame, std::vector<Argument> &arguments,
                bool copies) {
   for (Argument &argument : arguments) {

@@ -18,16 +18,21 @@ struct Argument {
   const DLTensor *tensor;
   const tesseract_owner *owner;  // null: the memory is only the call's
   const std::string *path;
-  bool copied;  // its memory is its own
+  bool copied;            // its memory is its own
+  uint64_t checksum = 0;  // of the tensor before the call, where inputs are compared
 
   bool borrows() const { return !copied && !owner; }
 };
 
+// After a call: TESSERACT_OK, or the status of an error that it recorded where the module has
+// written into its caller's memory.
+int32_t compare(tesseract_frame *frame, const std::vector<Argument> &arguments);
+
 // After a call, with its results dropped.
 //
 // The first successful call of each endpoint gets copies of memory that only the call owns.  A
-// module that keeps one is known from then on and always gets copies (`copies`).  One that begins to
-// keep inputs later has the array moved to a copy; where that fails, something would read freed
+// module that keeps one is known from then on and always gets copies (`copies`).  One that begins
+// to keep inputs later has the array moved to a copy; where that fails, something would read freed
 // memory at the next call, so there is none.
 //
 // Returns TESSERACT_OK, or the status of an error that it recorded.

@@ -3,11 +3,15 @@
 #define TESSERACT_IMPORTS_NUMPY
 #include "python.h"
 
+#include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "../engine/module.h"
 #include "../engine/numpy.h"
+#include "call_frame.h"
 #include "cancel.h"
+#include "constructor.h"
 #include "ending.h"
 #include "errors.h"
 #include "support.h"
@@ -94,6 +98,8 @@ int32_t prepare(const PythonStart *request, tesseract_frame *frame) {
   return guarded(frame, [&]() -> int32_t {
     import_numpy();
     create_exporter_type();
+    const char *reuse = std::getenv("TESSERACT_HOST_FRAME_REUSE");
+    CallFrame::reuses = recycles = !reuse || std::strcmp(reuse, "0") != 0;
     engine::register_module();
     load_support(request->package, !joined);
     install_cancel_hook();

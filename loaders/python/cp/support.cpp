@@ -39,11 +39,17 @@ def parse_options(text):
     options = json.loads(text) if text else {}
     if not isinstance(options, dict):
         raise ValueError("the options must be a JSON object")
-    strict = options.pop("strict", False)
-    if not isinstance(strict, bool):
-        raise ValueError('the option "strict" must be true or false')
     options.pop("python", None)
-    return options, strict
+    strict = pop_flag(options, "strict", False)
+    debug = pop_flag(options, "debug_views", os.environ.get("TESSERACT_HOST_DEBUG_VIEWS") == "1")
+    return options, strict, debug
+
+
+def pop_flag(options, name, default):
+    value = options.pop(name, default)
+    if not isinstance(value, bool):
+        raise ValueError(f'the option "{name}" must be true or false')
+    return value
 
 
 def attempt(function, *arguments):

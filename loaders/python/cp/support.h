@@ -11,7 +11,7 @@ namespace tesseract::python {
 struct Support {
   PyObject *open = nullptr;           // tesseract_host.loader.open
   PyObject *classify = nullptr;       // tesseract_host.loader.classify
-  PyObject *parse_options = nullptr;  // JSON text -> (options for open, strict)
+  PyObject *parse_options = nullptr;  // JSON text -> (options for open, strict, debug_views)
   PyObject *finish = nullptr;         // seconds, joined -> names of threads that did not end
   traverseproc traverse_of_python_classes = nullptr;
 };

@@ -61,9 +61,9 @@ Ref over(const DLTensor &tensor, PyObject *type, char *data, const int64_t *stri
   if (strides) {
     for (int32_t i = 0; i < tensor.ndim; i++) steps[i] = strides[i] * size;
   }
-  Ref array = own(PyArray_NewFromDescr(
-      &PyArray_Type, descr, tensor.ndim, reinterpret_cast<const npy_intp *>(tensor.shape),
-      strides ? steps : nullptr, data, flags, nullptr));
+  Ref array = own(PyArray_NewFromDescr(&PyArray_Type, descr, tensor.ndim,
+                                       reinterpret_cast<const npy_intp *>(tensor.shape),
+                                       strides ? steps : nullptr, data, flags, nullptr));
   // NumPy finds that out only where it is given strides.
   PyArray_UpdateFlags(reinterpret_cast<PyArrayObject *>(array.get()), NPY_ARRAY_ALIGNED);
   return array;
@@ -105,6 +105,38 @@ uint64_t bytes_of(const DLTensor &tensor) {
   uint64_t count = 1;
   for (int32_t i = 0; i < tensor.ndim; i++) count *= static_cast<uint64_t>(tensor.shape[i]);
   return count * ((tensor.dtype.bits * tensor.dtype.lanes + 7u) / 8u);
+}
+
+namespace {
+
+uint64_t mix(uint64_t sum, const char *data, uint64_t bytes) {
+  constexpr uint64_t prime = 0x100000001b3;
+  for (; bytes >= sizeof(uint64_t); bytes -= sizeof(uint64_t), data += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, data, sizeof word);
+    sum = ((sum ^ word) * prime) ^ (sum >> 29);
+  }
+  for (; bytes > 0; bytes--, data++) sum = (sum ^ static_cast<uint8_t>(*data)) * prime;
+  return sum;
+}
+
+uint64_t mix_axis(uint64_t sum, const DLTensor &tensor, int32_t axis, const char *data,
+                  uint64_t item) {
+  if (axis == tensor.ndim) return mix(sum, data, item);
+  for (int64_t i = 0; i < tensor.shape[axis]; i++) {
+    sum = mix_axis(sum, tensor, axis + 1,
+                   data + i * tensor.strides[axis] * static_cast<int64_t>(item), item);
+  }
+  return sum;
+}
+
+}  // namespace
+
+uint64_t checksum(const DLTensor &tensor) {
+  constexpr uint64_t begin = 0xcbf29ce484222325;
+  const uint64_t item = (tensor.dtype.bits * tensor.dtype.lanes + 7u) / 8u;
+  if (is_compact(tensor)) return mix(begin, data_of(tensor), bytes_of(tensor));
+  return mix_axis(begin, tensor, 0, data_of(tensor), item);
 }
 
 bool is_compact(const DLTensor &tensor) {

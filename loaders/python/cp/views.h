@@ -54,6 +54,9 @@ char *data_of(const DLTensor &tensor);
 // Bytes of the tensor's elements, without gaps.
 uint64_t bytes_of(const DLTensor &tensor);
 
+// A number that changes with the elements, whatever their layout.
+uint64_t checksum(const DLTensor &tensor);
+
 // True when the elements are compact and row-major.
 bool is_compact(const DLTensor &tensor);
 

@@ -167,7 +167,8 @@ PyObject *endpoint_resume(PyObject *self, PyObject *packed) {
     return nullptr;
   }
   Context context(endpoint.make_context);
-  return call_and_check(endpoint, request, context).release();
+  Ref result = call_and_check(endpoint, request, context);
+  return result ? result.release() : fail(endpoint);
 }
 
 // Runs the rest inside of what the Python side opens and closes around a call.
@@ -183,8 +184,7 @@ PyObject *invoke_surrounded(PyObject *self, Request &request) {
   PyTuple_SET_ITEM(packed.get(), static_cast<Py_ssize_t>(count),
                    request.paths ? request.paths.release() : Py_NewRef(Py_None));
   PyObject *arguments[] = {resume.get(), packed.get()};
-  Ref result(PyObject_Vectorcall(endpoint.surround, arguments, 2, nullptr));
-  return result ? result.release() : fail(endpoint);
+  return PyObject_Vectorcall(endpoint.surround, arguments, 2, nullptr);
 }
 
 PyObject *endpoint_call(PyObject *self, PyObject *const *arguments, size_t nargs, PyObject *names) {

@@ -33,7 +33,7 @@ OPTIONS = (
 )
 
 # Taken out before the options get here, by the host and by the compiled loader.
-TAKEN_BEFORE = ("loader", "python", "strict")
+TAKEN_BEFORE = ("debug_views", "loader", "python", "strict")
 
 THREADS = {None: "serial-per-instance", "serial": "serial-per-instance", "concurrent": "concurrent"}
 

@@ -27,7 +27,10 @@ class _Items(dict[int, Any]):
 
 
 class Template:
-    """A tree with slots; `fill` makes a fresh one with values in them.  `tree` is not to be changed."""
+    """A tree with slots; `fill` makes a fresh one with values in them.
+
+    `tree` is not to be changed.
+    """
 
     def __init__(self, schema: Any, paths: Sequence[str], document: str) -> None:
         tree = parse(document)

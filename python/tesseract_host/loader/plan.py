@@ -43,6 +43,7 @@ class Compiled(NamedTuple):
     outputs: Any  # the compiled schema, or None
     wanted: list[tuple[str, ...]]  # steps to the outputs by position
     encode: Callable[[Any], str]  # JSON of a dict
+    extract: Callable[[Any], Answer] | None  # of a checked result
     derivative: CompiledDerivative | None
     namespace: dict[str, Any]  # of the module
     function: str
@@ -156,6 +157,7 @@ class Plan:
             outputs=caller.outputs,
             wanted=self._extractor.steps if endpoint == "apply" else [],
             encode=encode_rest,
+            extract=self._extractor.tensors if endpoint == "apply" else None,
             derivative=derivative,
             namespace=vars(component.module),
             function=calls.FUNCTIONS[endpoint],

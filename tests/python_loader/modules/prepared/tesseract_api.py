@@ -2,6 +2,7 @@
 everything.
 """
 
+import ctypes
 import gc
 import sys
 import warnings
@@ -258,6 +259,10 @@ def special(code: int, inputs: InputSchema) -> Any:
     if code == 5:
         gc.collect()
         return {"y": np.zeros(0), "number": float(sys.getallocatedblocks())}
+    if code == 7:
+        address = inputs.x.__array_interface__["data"][0]
+        ctypes.memset(address, 0, 8 * len(inputs.x))
+        return {"y": total(inputs)}
     print("inside")  # the test's log calls again
     return {"y": total(inputs)}
 

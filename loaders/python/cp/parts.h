@@ -1,0 +1,32 @@
+// Pieces of objects that may serve again.
+#pragma once
+
+#include "python.h"
+
+namespace tesseract::python {
+
+// What lies in a slot of an instance, borrowed.
+inline PyObject *&part(PyObject *instance, Py_ssize_t offset) {
+  return *reinterpret_cast<PyObject **>(reinterpret_cast<char *>(instance) + offset);
+}
+
+inline bool has_weak_references(PyObject *object) {
+  const Py_ssize_t offset = Py_TYPE(object)->tp_weaklistoffset;
+  return offset != 0 && part(object, offset);
+}
+
+// True for a set that only one place refers to, of exactly these many strings, which `name(i)`
+// gives. No code of the module's compares them.
+template <typename Name>
+bool is_own_set(PyObject *set, Py_ssize_t count, Name name) {
+  if (!set || !PySet_CheckExact(set) || Py_REFCNT(set) != 1 || has_weak_references(set) ||
+      PySet_GET_SIZE(set) != count) {
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < count; i++) {
+    if (PySet_Contains(set, name(i)) != 1) return false;
+  }
+  return true;
+}
+
+}  // namespace tesseract::python
