@@ -120,8 +120,11 @@ void register_module() {
 
 }  // namespace tesseract::python::engine
 
+// Python asks for this name.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" __attribute__((visibility("default"))) PyObject *PyInit__engine();
 
 extern "C" PyObject *PyInit__engine() {
   return tesseract::python::engine::guarded([] { return tesseract::python::engine::module(); });
 }
+// NOLINTEND(bugprone-reserved-identifier)
