@@ -159,8 +159,13 @@ def test_nothing_is_left_behind(three: dict[str, Any], tmp_path: Path) -> None:
     for component in three.values():
         for code in FORMS:
             ask(component, code)
-    brought = {Path(file).stem for file in FILES} | {"tesseract_api", "pkg", "spaced"}
-    assert not brought & set(sys.modules)
+    brought = [
+        name
+        for name, module in sys.modules.items()
+        if str(getattr(module, "__file__", None)).startswith(str(tmp_path))
+    ]
+    assert brought
+    assert all(name.startswith("tsr_plugins.") for name in brought)
     assert not [entry for entry in sys.path if entry.startswith(str(tmp_path))]
 
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "dtype.h"
+#include "ending.h"
 #include "errors.h"
 
 namespace tesseract::python {
@@ -65,6 +66,7 @@ CallFrame::CallFrame(const std::vector<Slot> &slots)
       flags_(new int[slots.size()]()) {}
 
 CallFrame::~CallFrame() {
+  stop_if_asked_to_end();
   kept = Ref();
   for (size_t i = 0; i < slots_.size(); i++) Py_XDECREF(objects_[i]);
 }

@@ -79,7 +79,7 @@ def route() -> None:
 
 def _unraisable(shown_before: Callable[[Any], Any]) -> Callable[[Any], None]:
     def hook(ignored: Any) -> None:
-        log = getattr(_thread, "log", None)
+        log = current()
         if log is None:
             shown_before(ignored)
             return
