@@ -7,6 +7,7 @@
 #include "../engine/leaf.h"
 #include "../engine/schema.h"
 #include "parts.h"
+#include "spare_view.h"
 
 namespace tesseract::python {
 namespace {
@@ -26,17 +27,31 @@ struct PlainField {
 struct Constructor {
   std::vector<PlainField> fields;
   Ref names;    // a set of them
+  Ref copy;     // of that
   Ref expires;  // weak reference that ends this with the class
   Py_ssize_t fields_set, extra, private_attributes;
   unsigned int version;  // of the class, which may be changed
   ternaryfunc call;      // of its metaclass
-  Ref spare;             // an instance that is nobody's, without values
+  Ref spare;             // an instance that is nobody's, with None and spare views for values
 };
 
 // By class; never destroyed, as classes may outlive static objects.  Guarded by the GIL.
 std::unordered_map<PyObject *, std::unique_ptr<Constructor>> &constructors() {
   static auto &all = *new std::unordered_map<PyObject *, std::unique_ptr<Constructor>>;
   return all;
+}
+
+// The last one asked for, which is mostly the next.
+PyObject *last_type = nullptr;
+Constructor *last = nullptr;
+
+// Null where the class has none.
+Constructor *constructor_of(PyObject *type) {
+  if (type == last_type) return last;
+  const auto found = constructors().find(type);
+  if (found == constructors().end()) return nullptr;
+  last_type = type;
+  return last = found->second.get();
 }
 
 PyTypeObject *as_type(PyObject *object) {
@@ -103,15 +118,21 @@ bool is_spare(const Constructor &plain, PyObject *type, PyObject *instance) {
       part(instance, plain.private_attributes) != Py_None) {
     return false;
   }
+  PyObject *set = part(instance, plain.fields_set);
+  if (is_own_copy(set, plain.copy.get())) return true;
   const auto count = static_cast<Py_ssize_t>(plain.fields.size());
-  return is_own_set(part(instance, plain.fields_set), count,
+  return is_own_set(set, count,
                     [&](Py_ssize_t i) { return plain.fields[static_cast<size_t>(i)].name.get(); });
 }
 
-// Takes the values out of a dict of exactly the fields, in order, that only its instance has.
-bool empty(const Constructor &plain, PyObject *dict) {
+// Before 3.14 a dict is known to the collector from the first value on that refers to others.
+constexpr bool kTracksDicts = PY_VERSION_HEX >= 0x030E0000;
+
+// True for a dict of exactly the fields, in order, that only its instance has.
+bool is_spare_dict(const Constructor &plain, PyObject *dict) {
   if (!PyDict_CheckExact(dict) || Py_REFCNT(dict) != 2 ||
-      PyDict_GET_SIZE(dict) != static_cast<Py_ssize_t>(plain.fields.size())) {
+      PyDict_GET_SIZE(dict) != static_cast<Py_ssize_t>(plain.fields.size()) ||
+      PyObject_GC_IsTracked(dict) != kTracksDicts) {
     return false;
   }
   PyObject *key = nullptr, *value = nullptr;
@@ -119,24 +140,51 @@ bool empty(const Constructor &plain, PyObject *dict) {
   for (size_t i = 0; PyDict_Next(dict, &position, &key, &value); i++) {
     if (key != plain.fields[i].name.get()) return false;
   }
-  for (const PlainField &field : plain.fields) {
-    if (PyDict_SetItem(dict, field.name.get(), Py_None) < 0) return false;
+  return true;
+}
+
+// Takes the values out of the dict, which nobody can see meanwhile: views of arrays that nothing
+// else refers to lose their array and stay, all others become None.
+bool empty(const Constructor &plain, PyObject *dict) {
+  PyObject *key = nullptr, *value = nullptr;
+  Py_ssize_t position = 0;
+  for (size_t i = 0; PyDict_Next(dict, &position, &key, &value); i++) {
+    if (is_spare_view(value)) {
+      const Ref array = detach_spare_view(value);
+    } else if (PyDict_SetItem(dict, plain.fields[i].name.get(), Py_None) < 0) {
+      return false;
+    }
   }
   return true;
 }
 
+// Gives the dict's value of a field; false where the argument is left to pydantic, or with an
+// exception.  `before` is what `empty` left.
+bool renew(const PlainField &field, PyObject *dict, PyObject *before, PyObject *given) {
+  if (!given) return false;
+  if (before != Py_None && field.kind == Kind::kArray && PyArray_CheckExact(given) &&
+      engine::fits_writeable(*field.leaf, given) && attach_spare_view(before, given)) {
+    return true;
+  }
+  const Ref value = passed(field, given);
+  return value && PyDict_SetItem(dict, field.name.get(), value.get()) == 0;
+}
+
 // The spare instance with these values; null as `construct`.
 PyObject *reconstruct(Constructor &plain, PyObject *const *arguments, PyObject *names) {
-  Ref instance = std::move(plain.spare);
-  PyObject_GC_Track(instance.get());
+  const Ref instance = std::move(plain.spare);
   const Ref dict(PyObject_GenericGetDict(instance.get(), nullptr));
-  for (size_t i = 0; dict && i < plain.fields.size(); i++) {
+  if (!dict) return nullptr;
+  PyObject *key = nullptr, *before = nullptr;
+  Py_ssize_t position = 0;
+  for (size_t i = 0; PyDict_Next(dict.get(), &position, &key, &before); i++) {
     const PlainField &field = plain.fields[i];
     PyObject *given = argument(arguments, names, field.name.get(), static_cast<Py_ssize_t>(i));
-    const Ref value = given ? passed(field, given) : Ref();
-    if (!value || PyDict_SetItem(dict.get(), field.name.get(), value.get()) < 0) return nullptr;
+    if (!renew(field, dict.get(), before, given)) return nullptr;
   }
-  return dict ? instance.release() : nullptr;
+  PyObject_GC_Track(instance.get());
+  if (kTracksDicts) PyObject_GC_Track(dict.get());
+  return Py_NewRef(instance.get());
 }
 
 // Null, without an exception, where an argument is left to pydantic.
@@ -162,9 +210,9 @@ PyObject *construct(Constructor &plain, PyObject *type, PyObject *const *argumen
 }
 
 PyObject *call(PyObject *type, PyObject *const *arguments, size_t nargs, PyObject *names) {
-  const auto found = constructors().find(type);
-  if (found != constructors().end() && names && PyVectorcall_NARGS(nargs) == 0) {
-    Constructor &plain = *found->second;
+  Constructor *found = constructor_of(type);
+  if (found && names && PyVectorcall_NARGS(nargs) == 0) {
+    Constructor &plain = *found;
     if (plain.version == as_type(type)->tp_version_tag && Py_TYPE(type)->tp_call == plain.call &&
         PyTuple_GET_SIZE(names) == static_cast<Py_ssize_t>(plain.fields.size())) {
       if (PyObject *made = construct(plain, type, arguments, names)) return made;
@@ -175,6 +223,7 @@ PyObject *call(PyObject *type, PyObject *const *arguments, size_t nargs, PyObjec
 }
 
 PyObject *forget(PyObject *address, PyObject *) {
+  last_type = nullptr;
   constructors().erase(static_cast<PyObject *>(PyLong_AsVoidPtr(address)));
   Py_RETURN_NONE;
 }
@@ -221,6 +270,7 @@ bool add_field(Constructor &plain, const engine::Field &field) {
     if (!add_field(*plain, field)) return;
     check(PySet_Add(plain->names.get(), field.name.get()));
   }
+  plain->copy = own(PySet_New(plain->names.get()));
   // Looking something up gives the class its version.
   own(PyObject_GetAttrString(type, "__pydantic_fields_set__"));
   plain->version = object->tp_version_tag;
@@ -240,26 +290,29 @@ bool recycles = true;
 Ref recycle(Ref instance) {
   PyObject *type = reinterpret_cast<PyObject *>(Py_TYPE(instance.get()));
   if (!recycles || as_type(type)->tp_vectorcall != call || as_type(type)->tp_finalize) return {};
-  const auto found = constructors().find(type);
-  if (found == constructors().end() || !is_spare(*found->second, type, instance.get())) return {};
-  {
-    const Ref dict(PyObject_GenericGetDict(instance.get(), nullptr));
-    if (!dict || !empty(*found->second, dict.get())) {
-      PyErr_Clear();
-      return {};
-    }
+  const Constructor *plain = constructor_of(type);
+  if (!plain || !is_spare(*plain, type, instance.get())) return {};
+  const Ref dict(PyObject_GenericGetDict(instance.get(), nullptr));
+  if (!dict || !is_spare_dict(*plain, dict.get())) {
+    PyErr_Clear();
+    return {};
   }
-  // Letting the values go may have run anything.
-  if (!is_own(instance.get())) return {};
+  // Letting the values go may run anything, which does not see the instance, nor, without it, has
+  // anything of the class.
   PyObject_GC_UnTrack(instance.get());
+  if (kTracksDicts) PyObject_GC_UnTrack(dict.get());
+  if (!empty(*plain, dict.get())) {
+    PyErr_Clear();
+    return {};
+  }
   return instance;
 }
 
 Ref *offer(Ref &spare) {
-  const auto found = constructors().find(reinterpret_cast<PyObject *>(Py_TYPE(spare.get())));
-  if (found == constructors().end() || found->second->spare) return nullptr;
-  found->second->spare = std::move(spare);
-  return &found->second->spare;
+  Constructor *found = constructor_of(reinterpret_cast<PyObject *>(Py_TYPE(spare.get())));
+  if (!found || found->spare) return nullptr;
+  found->spare = std::move(spare);
+  return &found->spare;
 }
 
 void quicken(const Node &node) {

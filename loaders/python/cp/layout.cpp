@@ -1,5 +1,7 @@
 #include "layout.h"
 
+#include <algorithm>
+
 #include "../engine/errors.h"
 #include "errors.h"
 
@@ -73,7 +75,7 @@ bool suits(const engine::Leaf &leaf, const Slot &slot) {
 struct Layout::Compiler {
   PyObject *slot_type;
   const std::vector<Slot> &slots;
-  std::vector<std::pair<size_t, const engine::Leaf *>> &shown;
+  Layout &layout;
 
   Item compile(const Node &node, PyObject *tree) const {
     switch (node.kind) {
@@ -128,7 +130,11 @@ struct Layout::Compiler {
     if (!suits(*node.leaf, slots[position])) return checked(node, tree);
     Item item = of(Kind::kSlot, node);
     item.slot = position;
-    shown.push_back({position, node.leaf});
+    layout.shown_.push_back(position);
+    for (size_t k = 0; k < node.leaf->axes.size(); k++) {
+      if (node.leaf->axes[k] < 0) continue;
+      layout.lengths_.push_back({position, k, node.leaf->axes[k]});
+    }
     return item;
   }
 
@@ -174,13 +180,13 @@ struct Layout::Compiler {
     for (const Field &field : node.model->fields) {
       if (PyObject *value = PyDict_GetItem(tree, field.key.get())) {
         check(PySet_Add(item.value.get(), field.name.get()));
-        item.names.push_back(field.name.get());
         item.inner.push_back(compile(field.node, value));
         continue;
       }
       if (field.absent == engine::Default::kRequired) throw NotKnown{};
       item.inner.push_back(absent(field));
     }
+    item.copy = own(PySet_New(item.value.get()));
     const bool unknown = PySet_GET_SIZE(item.value.get()) != PyDict_GET_SIZE(tree);
     if (unknown && node.model->extras != engine::Extra::kIgnore) throw NotKnown{};
     return item;
@@ -199,7 +205,7 @@ std::unique_ptr<Layout> Layout::compile(const Node &node, PyObject *tree, PyObje
                                         const std::vector<Slot> &slots) {
   try {
     auto layout = std::make_unique<Layout>();
-    layout->root_ = Compiler{slot_type, slots, layout->shown_}.compile(node, tree);
+    layout->root_ = Compiler{slot_type, slots, *layout}.compile(node, tree);
     layout->slot_type_ = Ref(Py_NewRef(slot_type));
     if (node.runs_functions) layout->find_checked(layout->root_);
     layout->can_be_kept_ = !node.runs_functions && can_keep(layout->root_);
@@ -297,20 +303,14 @@ void Layout::find_checked(const Item &item) {
 }
 
 bool Layout::fits(const DLTensor *const *tensors) const {
-  for (const auto &[slot, leaf] : shown_) {
-    const int64_t *lengths = tensors[slot]->shape;
-    for (size_t k = 0; k < leaf->axes.size(); k++) {
-      if (leaf->axes[k] >= 0 && leaf->axes[k] != lengths[k]) return false;
-    }
+  for (const Length &wanted : lengths_) {
+    if (tensors[wanted.slot]->shape[wanted.axis] != wanted.length) return false;
   }
   return true;
 }
 
 bool Layout::shows(size_t slot) const {
-  for (const auto &[shown, leaf] : shown_) {
-    if (shown == slot) return true;
-  }
-  return false;
+  return std::find(shown_.begin(), shown_.end(), slot) != shown_.end();
 }
 
 Ref Layout::build(const CallFrame &frame, engine::Context &context) const {

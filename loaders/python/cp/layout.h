@@ -63,8 +63,8 @@ class Layout {
     const engine::Node *node = nullptr;
     const engine::Field *field = nullptr;
     Ref value;
+    Ref copy;  // of the set of a model
     std::vector<Item> inner;
-    std::vector<PyObject *> names;  // of a model's fields given, borrowed
     bool holds_containers = false;  // among the inner
   };
 
@@ -76,7 +76,13 @@ class Layout {
   static bool can_keep(Item &item);
 
   Item root_;
-  std::vector<std::pair<size_t, const engine::Leaf *>> shown_;  // slots and what they must fit
+  struct Length {
+    size_t slot;
+    size_t axis;
+    int64_t length;
+  };
+  std::vector<size_t> shown_;    // slots whose objects the module gets
+  std::vector<Length> lengths_;  // that they must have
   bool can_be_kept_ = false;
   std::vector<const Item *> checked_;  // what may miss, where the user's functions run
   Ref slot_type_;

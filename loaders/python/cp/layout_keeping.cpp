@@ -103,11 +103,7 @@ struct Layout::Keeper {
     if (part(object, model.extra) != Py_None || part(object, model.private_attributes) != Py_None) {
       return false;
     }
-    const auto given = static_cast<Py_ssize_t>(item.names.size());
-    if (!is_own_set(part(object, model.fields_set), given,
-                    [&](Py_ssize_t i) { return item.names[static_cast<size_t>(i)]; })) {
-      return false;
-    }
+    if (!is_own_copy(part(object, model.fields_set), item.copy.get())) return false;
     const Ref dict(PyObject_GenericGetDict(object, nullptr));
     if (!dict || !PyDict_CheckExact(dict.get()) || Py_REFCNT(dict.get()) != 2) {
       PyErr_Clear();

@@ -1,6 +1,7 @@
 #include "outputs.h"
 
 #include "../engine/errors.h"
+#include "dtype.h"
 #include "errors.h"
 #include "results.h"
 
@@ -64,6 +65,8 @@ struct Outputs::Compiler {
       item.is_array = true;
       item.leaf = field.node.kind == Kind::kArray ? field.node.leaf : field.node.inner[0].leaf;
       item.position = position_of(path);
+      auto *descr = reinterpret_cast<PyArray_Descr *>(item.leaf->descriptor.get());
+      if (!descr || !dtype_of(descr, item.dtype)) item.dtype = {};
       outputs.arrays_++;
     } else if (is_value(field.node)) {
       outputs.has_json_ = true;
@@ -115,7 +118,8 @@ struct Outputs::Walk {
   engine::Context &context;
   struct Array {
     Ref value;
-    size_t position;
+    const Item *item;
+    bool is_exact;
   };
   Array *arrays;
   size_t count = 0;
@@ -126,8 +130,14 @@ struct Outputs::Walk {
     if (!held || PyDict_GET_SIZE(held.get()) != static_cast<Py_ssize_t>(item.inner.size())) {
       return false;
     }
+    PyObject *name = nullptr, *value_of = nullptr;
+    Py_ssize_t place = 0;
     for (const Item &inner : item.inner) {
-      const Ref found(Py_XNewRef(PyDict_GetItemWithError(held.get(), inner.name)));
+      // Mostly they are in the order of the fields.
+      if (!PyDict_Next(held.get(), &place, &name, &value_of) || name != inner.name) {
+        value_of = PyDict_GetItemWithError(held.get(), inner.name);
+      }
+      const Ref found(Py_XNewRef(value_of));
       if (!found || !field(inner, found.get(), values)) return false;
     }
     return true;
@@ -137,12 +147,12 @@ struct Outputs::Walk {
   bool field(const Item &item, PyObject *value, PyObject *values) {
     if (item.is_array) {
       if (item.leaf && is_exactly(*item.leaf, value)) {
-        arrays[count++] = {Ref(Py_NewRef(value)), item.position};
+        arrays[count++] = {Ref(Py_NewRef(value)), &item, true};
         return true;
       }
       Ref accepted = engine::accept(*item.node, value, context);
       if (!accepted) return false;
-      arrays[count++] = {std::move(accepted), item.position};
+      arrays[count++] = {std::move(accepted), &item, false};
       return true;
     }
     if (item.node->kind == Kind::kModel) {
@@ -182,9 +192,13 @@ bool Outputs::write(PyObject *returned, PyObject *encode, engine::Context &conte
   }
   for (size_t i = 0; i < walk.count; i++) {
     const Walk::Array &array = walk.arrays[i];
-    if (array.position == kNowhere || !frame->outputs[array.position]) continue;
+    const size_t position = array.item->position;
+    if (position == kNowhere || !frame->outputs[position]) continue;
+    if (array.is_exact &&
+        wrote_exactly(array.value.get(), array.item->dtype, *frame->outputs[position]))
+      continue;
     if (array.value.get() == Py_None) continue;
-    write_result(array.value.get(), frame, array.position);
+    write_result(array.value.get(), frame, position);
   }
   if (has_json_ && PyDict_GET_SIZE(values.get()) > 0) {
     const Ref text = own(PyObject_CallOneArg(encode, values.get()));

@@ -34,6 +34,7 @@ class Outputs {
     size_t position = kNowhere;  // of an array in the frame's outputs
     bool is_array = false;
     const engine::Leaf *leaf = nullptr;  // of an array
+    DLDataType dtype{};                  // of it; no lanes where it isn't settled
     std::vector<Item> inner;             // of a model
   };
 

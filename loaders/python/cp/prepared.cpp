@@ -32,7 +32,7 @@ std::unique_ptr<Derivative> read_derivative(PyObject *description) {
   derivative->keywords = attribute(description, "keywords");
   for (const Ref &paths : items_of(attribute(description, "sets").get())) {
     derivative->sets.push_back(own(PySet_New(paths.get())));
-    derivative->names.push_back(items_of(paths.get()));
+    derivative->copies.push_back(own(PySet_New(derivative->sets.back().get())));
   }
   if (derivative->sets.size() > CallFrame::kSets)
     throw CallFailure{TESSERACT_ERROR_INTERNAL, "", "a derivative with more sets than there are"};

@@ -27,9 +27,9 @@ struct Derivative {
     engine::Leaf leaf;
     Py_ssize_t like = -1;  // the input whose lengths it must have
   };
-  Ref keywords;                         // names of the arguments
-  std::vector<Ref> sets;                // of paths; each call gets its own
-  std::vector<std::vector<Ref>> names;  // in them
+  Ref keywords;             // names of the arguments
+  std::vector<Ref> sets;    // of paths; each call gets its own
+  std::vector<Ref> copies;  // of them
   bool takes_vector = false;
   std::vector<Seed> seeds;
   std::vector<Ref> rows;             // outputs of a Jacobian, each a dict of its own

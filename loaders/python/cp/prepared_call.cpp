@@ -151,9 +151,7 @@ Ref PreparedCall::call_derivative(PyObject *function) {
   Ref returned(PyObject_Vectorcall(function, arguments + 1, 0 | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                    derivative.keywords.get()));
   for (size_t i = 0; CallFrame::reuses && returned && i < derivative.sets.size(); i++) {
-    const std::vector<Ref> &names = derivative.names[i];
-    if (is_own_set(sets[i].get(), static_cast<Py_ssize_t>(names.size()),
-                   [&](Py_ssize_t k) { return names[static_cast<size_t>(k)].get(); })) {
+    if (is_own_copy(sets[i].get(), derivative.copies[i].get())) {
       objects_->sets[i] = std::move(sets[i]);
     }
   }

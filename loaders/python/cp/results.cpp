@@ -151,10 +151,14 @@ bool has_dtype(const DLTensor &tensor, PyArray_Descr *descriptor) {
          dtype.bits == tensor.dtype.bits && tensor.dtype.lanes == 1;
 }
 
-// The memory of an output that takes what it is given as it lies; null where the host has to say.
+bool same_dtype(DLDataType one, DLDataType other) {
+  return one.code == other.code && one.bits == other.bits && one.lanes == other.lanes;
+}
+
+// The memory of an output that takes what it is given as it lies, but for the dtype; null where the
+// host has to say.
 char *ready(const DLTensor &tensor, PyArrayObject *source) {
   if (!tensor.data || tensor.ndim != PyArray_NDIM(source)) return nullptr;
-  if (!has_dtype(tensor, PyArray_DESCR(source))) return nullptr;
   for (int k = 0; k < tensor.ndim; k++) {
     if (tensor.shape[k] != PyArray_DIM(source, k)) return nullptr;
   }
@@ -178,10 +182,20 @@ bool is_exactly(const engine::Leaf &leaf, PyObject *value) {
   return true;
 }
 
+bool wrote_exactly(PyObject *value, DLDataType dtype, const DLTensor &tensor) {
+  if (dtype.lanes != 1 || !same_dtype(dtype, tensor.dtype)) return false;
+  auto *source = reinterpret_cast<PyArrayObject *>(value);
+  char *target = ready(tensor, source);
+  if (!target) return false;
+  std::memcpy(target, PyArray_DATA(source), bytes_of(tensor));
+  return true;
+}
+
 void write_result(PyObject *value, tesseract_frame *frame, uint64_t position) {
   if (PyArray_CheckExact(value)) {
     auto *source = reinterpret_cast<PyArrayObject *>(value);
-    if (PyArray_IS_C_CONTIGUOUS(source) && PyArray_ISNOTSWAPPED(source)) {
+    if (PyArray_IS_C_CONTIGUOUS(source) && PyArray_ISNOTSWAPPED(source) &&
+        has_dtype(*frame->outputs[position], PyArray_DESCR(source))) {
       if (char *target = ready(*frame->outputs[position], source)) {
         std::memcpy(target, PyArray_DATA(source), static_cast<size_t>(PyArray_NBYTES(source)));
         return;

@@ -18,6 +18,10 @@ void write_results(PyObject *answer, tesseract_frame *frame);
 // compact, and of exactly the leaf's dtype and shape.
 bool is_exactly(const engine::Leaf &leaf, PyObject *value);
 
+// Writes an array that is exactly as a leaf of this dtype wants it; false, with nothing done, where
+// the tensor does not take it as it lies.
+bool wrote_exactly(PyObject *value, DLDataType dtype, const DLTensor &tensor);
+
 // Writes one array or NumPy scalar into the frame's output at a position.  Throws as above.
 void write_result(PyObject *value, tesseract_frame *frame, uint64_t position);
 

@@ -101,12 +101,6 @@ char *data_of(const DLTensor &tensor) {
   return static_cast<char *>(tensor.data) + tensor.byte_offset;
 }
 
-uint64_t bytes_of(const DLTensor &tensor) {
-  uint64_t count = 1;
-  for (int32_t i = 0; i < tensor.ndim; i++) count *= static_cast<uint64_t>(tensor.shape[i]);
-  return count * ((tensor.dtype.bits * tensor.dtype.lanes + 7u) / 8u);
-}
-
 namespace {
 
 uint64_t mix(uint64_t sum, const char *data, uint64_t bytes) {
@@ -137,16 +131,6 @@ uint64_t checksum(const DLTensor &tensor) {
   const uint64_t item = (tensor.dtype.bits * tensor.dtype.lanes + 7u) / 8u;
   if (is_compact(tensor)) return mix(begin, data_of(tensor), bytes_of(tensor));
   return mix_axis(begin, tensor, 0, data_of(tensor), item);
-}
-
-bool is_compact(const DLTensor &tensor) {
-  if (!tensor.strides) return true;
-  int64_t step = 1;
-  for (int32_t i = tensor.ndim - 1; i >= 0; i--) {
-    if (tensor.shape[i] != 1 && tensor.strides[i] != step) return false;
-    step *= tensor.shape[i];
-  }
-  return true;
 }
 
 View borrow(const DLTensor &tensor, const std::string &path) {

@@ -52,13 +52,25 @@ Ref destination(const DLTensor &tensor, const std::string &path);
 char *data_of(const DLTensor &tensor);
 
 // Bytes of the tensor's elements, without gaps.
-uint64_t bytes_of(const DLTensor &tensor);
+inline uint64_t bytes_of(const DLTensor &tensor) {
+  uint64_t count = 1;
+  for (int32_t i = 0; i < tensor.ndim; i++) count *= static_cast<uint64_t>(tensor.shape[i]);
+  return count * ((tensor.dtype.bits * tensor.dtype.lanes + 7u) / 8u);
+}
 
 // A number that changes with the elements, whatever their layout.
 uint64_t checksum(const DLTensor &tensor);
 
 // True when the elements are compact and row-major.
-bool is_compact(const DLTensor &tensor);
+inline bool is_compact(const DLTensor &tensor) {
+  if (!tensor.strides) return true;
+  int64_t step = 1;
+  for (int32_t i = tensor.ndim - 1; i >= 0; i--) {
+    if (tensor.shape[i] != 1 && tensor.strides[i] != step) return false;
+    step *= tensor.shape[i];
+  }
+  return true;
+}
 
 // Ties the array to the tensor's owner: the memory lives until the array dies.
 void keep_owner(Exporter &exporter, const tesseract_owner &owner);

@@ -280,13 +280,24 @@ Ref read_only(Ref value) {
   return view ? std::move(view) : missed();
 }
 
+namespace {
+
+bool fits_as_it_is(const Leaf &leaf, PyArrayObject *array) {
+  return has_type(leaf, PyArray_TYPE(array)) && PyArray_IS_C_CONTIGUOUS(array) &&
+         PyArray_ISNOTSWAPPED(array) && has_shape(leaf, array);
+}
+
+}  // namespace
+
+bool fits_writeable(const Leaf &leaf, PyObject *array) {
+  PyArrayObject *object = as_array(array);
+  return PyArray_ISWRITEABLE(object) && PyArray_NDIM(object) > 0 && fits_as_it_is(leaf, object);
+}
+
 Ref fitting(const Leaf &leaf, PyObject *value) {
   if (PyArray_CheckExact(value)) {
     PyArrayObject *array = as_array(value);
-    if (!has_type(leaf, PyArray_TYPE(array)) || !PyArray_IS_C_CONTIGUOUS(array) ||
-        !PyArray_ISNOTSWAPPED(array) || !has_shape(leaf, array)) {
-      return {};
-    }
+    if (!fits_as_it_is(leaf, array)) return {};
     return PyArray_NDIM(array) ? read_only(Ref(Py_NewRef(value))) : finished(Ref(Py_NewRef(value)));
   }
   return leaf.rank <= 0 && is_scalar(leaf, value) ? Ref(Py_NewRef(value)) : Ref();

@@ -11,6 +11,9 @@ namespace tesseract::python::engine {
 // already; rank 0 as NumPy scalar.  Runs no user code.
 Ref fitting(const Leaf &leaf, PyObject *value);
 
+// True for an array, of exactly NumPy's type, of which `fitting` would make a view.
+bool fits_writeable(const Leaf &leaf, PyObject *array);
+
 // What takes a copy, a cast without loss of range, or the conversion of a list of numbers.  Not for
 // strict contexts.
 Ref converted(const Leaf &leaf, PyObject *value);
