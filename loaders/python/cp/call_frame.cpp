@@ -68,6 +68,7 @@ CallFrame::CallFrame(const std::vector<Slot> &slots)
 CallFrame::~CallFrame() {
   stop_if_asked_to_end();
   kept = Ref();
+  vector = Ref();
   for (size_t i = 0; i < slots_.size(); i++) Py_XDECREF(objects_[i]);
 }
 
@@ -97,6 +98,13 @@ bool CallFrame::point(size_t i, const DLTensor &tensor, char *data) const {
   return true;
 }
 
+// The object, and what refers to it.
+void CallFrame::forget(size_t i) {
+  kept = Ref();
+  vector = Ref();
+  Py_CLEAR(objects_[i]);
+}
+
 void CallFrame::show(size_t i, const DLTensor &tensor, bool copies) {
   const Slot &slot = slots_[i];
   char *data = data_of(tensor);
@@ -110,15 +118,13 @@ void CallFrame::show(size_t i, const DLTensor &tensor, bool copies) {
     return;
   }
   if (copies) {
-    kept = Ref();
-    Py_CLEAR(object);
+    forget(i);
     object = copy_of(tensor, slot.descriptor.get()).release();
     return;
   }
   if (object) {
     if (point(i, tensor, data)) return;
-    kept = Ref();
-    Py_CLEAR(object);
+    forget(i);
   }
   object = make_array(slot, tensor, data);
   flags_[i] = fields_of(object)->flags;
@@ -137,7 +143,7 @@ bool CallFrame::can_be_used_again(size_t i) const {
 
 bool CallFrame::is_untouched(size_t n_inputs) const {
   for (size_t i = 0; i < slots_.size(); i++) {
-    if (!objects_[i] || Py_REFCNT(objects_[i]) != (i < n_inputs ? 2 : 1)) return false;
+    if (!objects_[i] || Py_REFCNT(objects_[i]) != (i < n_inputs || vector ? 2 : 1)) return false;
     if (!can_be_used_again(i)) return false;
   }
   return true;

@@ -52,12 +52,16 @@ class CallFrame {
   };
   void release(std::vector<Held> &held);
 
-  // True where nothing but the frame, and `kept` once for each of the first `n_inputs`, refers to
-  // the objects, and all can be used again: then `release` need not be called.
+  // True where nothing but the frame, `kept` once for each of the first `n_inputs`, and `vector`,
+  // if there is one, once for each other, refers to the objects, and all can be used again: then
+  // `release` need not be called.
   bool is_untouched(size_t n_inputs) const;
 
   // The inputs of the last call, of these objects; dropped where one of them must be made anew.
   Ref kept;
+
+  // The dict of the tangents or cotangents that the last call left as it was, like `kept`.
+  Ref vector;
 
   // An instance of the class of the result, for the next call; see constructor.h.
   Ref spare;
@@ -70,6 +74,7 @@ class CallFrame {
   static bool reuses;
 
  private:
+  void forget(size_t i);
   PyObject *make_array(const Slot &slot, const DLTensor &tensor, char *data);
   bool point(size_t i, const DLTensor &tensor, char *data) const;
   bool can_be_used_again(size_t i) const;

@@ -4,26 +4,19 @@
 #include "reference.h"
 
 namespace tesseract::python {
+
+constinit thread_local const tesseract_frame *running_call [[gnu::tls_model("initial-exec")]] =
+    nullptr;
+
 namespace {
 
-// Of the little room that libraries opened later have beside the program's own.
-thread_local const tesseract_frame *running [[gnu::tls_model("initial-exec")]] = nullptr;
-
 PyObject *cancel_requested(PyObject *, PyObject *) {
-  return PyBool_FromLong(running && running->host->cancelled(running));
+  return PyBool_FromLong(running_call && running_call->host->cancelled(running_call));
 }
 
 PyMethodDef definition = {"cancel_requested", cancel_requested, METH_NOARGS, nullptr};
 
 }  // namespace
-
-RunningCall::RunningCall(const tesseract_frame *frame) : around_(running) {
-  running = frame;
-}
-
-RunningCall::~RunningCall() {
-  running = around_;
-}
 
 void install_cancel_hook() {
   const Ref errors = own(PyImport_ImportModule("tesseract_host.runtime.errors"));

@@ -137,8 +137,8 @@ bool is_spare_dict(const Constructor &plain, PyObject *dict) {
   }
   PyObject *key = nullptr, *value = nullptr;
   Py_ssize_t position = 0;
-  for (size_t i = 0; PyDict_Next(dict, &position, &key, &value); i++) {
-    if (key != plain.fields[i].name.get()) return false;
+  for (const PlainField &field : plain.fields) {
+    if (!PyDict_Next(dict, &position, &key, &value) || key != field.name.get()) return false;
   }
   return true;
 }
@@ -148,10 +148,11 @@ bool is_spare_dict(const Constructor &plain, PyObject *dict) {
 bool empty(const Constructor &plain, PyObject *dict) {
   PyObject *key = nullptr, *value = nullptr;
   Py_ssize_t position = 0;
-  for (size_t i = 0; PyDict_Next(dict, &position, &key, &value); i++) {
+  for (const PlainField &field : plain.fields) {
+    if (!PyDict_Next(dict, &position, &key, &value)) return false;
     if (is_spare_view(value)) {
       const Ref array = detach_spare_view(value);
-    } else if (PyDict_SetItem(dict, plain.fields[i].name.get(), Py_None) < 0) {
+    } else if (PyDict_SetItem(dict, field.name.get(), Py_None) < 0) {
       return false;
     }
   }
@@ -177,8 +178,9 @@ PyObject *reconstruct(Constructor &plain, PyObject *const *arguments, PyObject *
   if (!dict) return nullptr;
   PyObject *key = nullptr, *before = nullptr;
   Py_ssize_t position = 0;
-  for (size_t i = 0; PyDict_Next(dict.get(), &position, &key, &before); i++) {
+  for (size_t i = 0; i < plain.fields.size(); i++) {
     const PlainField &field = plain.fields[i];
+    if (!PyDict_Next(dict.get(), &position, &key, &before)) return nullptr;
     PyObject *given = argument(arguments, names, field.name.get(), static_cast<Py_ssize_t>(i));
     if (!renew(field, dict.get(), before, given)) return nullptr;
   }

@@ -69,7 +69,7 @@ struct Layout::Keeper {
     if (!item.holds_containers) return;
     PyObject *key = nullptr, *value = nullptr;
     Py_ssize_t position = 0;
-    for (size_t i = 0; PyDict_Next(dict, &position, &key, &value) && i < item.inner.size(); i++) {
+    for (size_t i = 0; i < item.inner.size() && PyDict_Next(dict, &position, &key, &value); i++) {
       set_hidden(item.inner[i], value, hidden);
     }
   }
@@ -88,8 +88,11 @@ struct Layout::Keeper {
     if (PyDict_GET_SIZE(dict) != static_cast<Py_ssize_t>(item.inner.size())) return false;
     PyObject *key = nullptr, *value = nullptr;
     Py_ssize_t position = 0;
-    for (size_t i = 0; PyDict_Next(dict, &position, &key, &value); i++) {
-      if (key != key_of(i) || !is_same(item.inner[i], value)) return false;
+    for (size_t i = 0; i < item.inner.size(); i++) {
+      if (!PyDict_Next(dict, &position, &key, &value) || key != key_of(i) ||
+          !is_same(item.inner[i], value)) {
+        return false;
+      }
     }
     return true;
   }

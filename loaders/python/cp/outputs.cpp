@@ -117,12 +117,16 @@ struct Outputs::Walk {
   Source source;
   engine::Context &context;
   struct Array {
-    Ref value;
+    PyObject *value;  // owned by the walk
     const Item *item;
     bool is_exact;
   };
-  Array *arrays;
+  Array *arrays;  // without values from `count` on
   size_t count = 0;
+
+  ~Walk() {
+    while (count > 0) const Ref dropped(arrays[--count].value);
+  }
 
   // Notes the arrays of a model and its other values, in `values` unless that is null.
   bool model(const Item &item, PyObject *value, PyObject *values) {
@@ -147,12 +151,12 @@ struct Outputs::Walk {
   bool field(const Item &item, PyObject *value, PyObject *values) {
     if (item.is_array) {
       if (item.leaf && is_exactly(*item.leaf, value)) {
-        arrays[count++] = {Ref(Py_NewRef(value)), &item, true};
+        arrays[count++] = {Py_NewRef(value), &item, true};
         return true;
       }
       Ref accepted = engine::accept(*item.node, value, context);
       if (!accepted) return false;
-      arrays[count++] = {std::move(accepted), &item, false};
+      arrays[count++] = {accepted.release(), &item, false};
       return true;
     }
     if (item.node->kind == Kind::kModel) {
@@ -194,11 +198,10 @@ bool Outputs::write(PyObject *returned, PyObject *encode, engine::Context &conte
     const Walk::Array &array = walk.arrays[i];
     const size_t position = array.item->position;
     if (position == kNowhere || !frame->outputs[position]) continue;
-    if (array.is_exact &&
-        wrote_exactly(array.value.get(), array.item->dtype, *frame->outputs[position]))
+    if (array.is_exact && wrote_exactly(array.value, array.item->dtype, *frame->outputs[position]))
       continue;
-    if (array.value.get() == Py_None) continue;
-    write_result(array.value.get(), frame, position);
+    if (array.value == Py_None) continue;
+    write_result(array.value, frame, position);
   }
   if (has_json_ && PyDict_GET_SIZE(values.get()) > 0) {
     const Ref text = own(PyObject_CallOneArg(encode, values.get()));

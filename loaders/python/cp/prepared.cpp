@@ -1,6 +1,7 @@
 #include "prepared.h"
 
 #include "../engine/leaf.h"
+#include "dtype.h"
 #include "errors.h"
 #include "prepared_call.h"
 
@@ -26,6 +27,12 @@ engine::Leaf leaf_of_check(PyObject *array_check) {
   return leaf;
 }
 
+DLDataType dtype_of(const engine::Leaf &leaf) {
+  auto *descr = reinterpret_cast<PyArray_Descr *>(leaf.descriptor.get());
+  DLDataType dtype{};
+  return descr && python::dtype_of(descr, dtype) ? dtype : DLDataType{};
+}
+
 std::unique_ptr<Derivative> read_derivative(PyObject *description) {
   if (description == Py_None) return nullptr;
   auto derivative = std::make_unique<Derivative>();
@@ -47,6 +54,7 @@ std::unique_ptr<Derivative> read_derivative(PyObject *description) {
   derivative->columns = items_of(attribute(description, "columns").get());
   for (const Ref &array_check : items_of(attribute(description, "checks").get())) {
     derivative->leaves.push_back(leaf_of_check(array_check.get()));
+    derivative->dtypes.push_back(dtype_of(derivative->leaves.back()));
   }
   return derivative;
 }

@@ -35,6 +35,7 @@ struct Derivative {
   std::vector<Ref> rows;             // outputs of a Jacobian, each a dict of its own
   std::vector<Ref> columns;          // keys of the result, or of each row
   std::vector<engine::Leaf> leaves;  // of the results, by position
+  std::vector<DLDataType> dtypes;    // of those; no lanes where one isn't settled
 };
 
 class Prepared {

@@ -57,7 +57,10 @@ bool PreparedCall::run(int32_t &status) {
     called = true;
     return call();
   });
-  if (status != TESSERACT_OK || !keep()) inputs_ = Ref();
+  if (status != TESSERACT_OK || !keep()) {
+    inputs_ = Ref();
+    objects_->vector = Ref();
+  }
   const bool done = called || status != TESSERACT_OK;
   const int32_t settled = guarded(frame_, [&] { return settle(); });
   if (!done && settled == TESSERACT_OK) return false;
@@ -131,9 +134,37 @@ Ref PreparedCall::call_function(PyObject *function) {
       PyObject_Vectorcall(function, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
 }
 
+Ref PreparedCall::make_vector() const {
+  Ref made = own(PyDict_New());
+  for (size_t i = 0; i < plan_.derivative_->seeds.size(); i++) {
+    check(PyDict_SetItem(made.get(), plan_.derivative_->seeds[i].path.get(),
+                         objects_->object(plan_.n_inputs_ + i)));
+  }
+  return made;
+}
+
+// True where the module has left the vector as it was, and Python's collector knows nothing of it.
+bool PreparedCall::is_untouched_vector() const {
+  PyObject *dict = objects_->vector.get();
+  const auto &seeds = plan_.derivative_->seeds;
+  if (Py_REFCNT(dict) != 1 || PyDict_GET_SIZE(dict) != static_cast<Py_ssize_t>(seeds.size()) ||
+      PyObject_GC_IsTracked(dict)) {
+    return false;
+  }
+  PyObject *key = nullptr, *value = nullptr;
+  Py_ssize_t position = 0;
+  for (size_t i = 0; i < seeds.size(); i++) {
+    if (!PyDict_Next(dict, &position, &key, &value) || key != seeds[i].path.get() ||
+        value != objects_->object(plan_.n_inputs_ + i)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Ref PreparedCall::call_derivative(PyObject *function) {
   const Derivative &derivative = *plan_.derivative_;
-  Ref sets[CallFrame::kSets], vector;
+  Ref sets[CallFrame::kSets];
   PyObject *arguments[5] = {nullptr, inputs_.get()};
   for (size_t i = 0; i < derivative.sets.size(); i++) {
     sets[i] = std::move(objects_->sets[i]);
@@ -141,12 +172,8 @@ Ref PreparedCall::call_derivative(PyObject *function) {
     arguments[2 + i] = sets[i].get();
   }
   if (derivative.takes_vector) {
-    vector = own(PyDict_New());
-    for (size_t i = 0; i < derivative.seeds.size(); i++) {
-      check(PyDict_SetItem(vector.get(), derivative.seeds[i].path.get(),
-                           objects_->object(plan_.n_inputs_ + i)));
-    }
-    arguments[2 + derivative.sets.size()] = vector.get();
+    if (!objects_->vector) objects_->vector = make_vector();
+    arguments[2 + derivative.sets.size()] = objects_->vector.get();
   }
   Ref returned(PyObject_Vectorcall(function, arguments + 1, 0 | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                    derivative.keywords.get()));
@@ -231,7 +258,13 @@ bool PreparedCall::write_derivatives(PyObject *returned) {
     }
   }
   for (size_t i = 0; i < count; i++) {
-    if (frame_->outputs[i]) write_result(arrays[i].get(), frame_, i);
+    if (!frame_->outputs[i]) continue;
+    PyObject *array = arrays[i].get();
+    if (is_exactly(derivative.leaves[i], array) &&
+        wrote_exactly(array, derivative.dtypes[i], *frame_->outputs[i])) {
+      continue;
+    }
+    write_result(array, frame_, i);
   }
   return true;
 }
@@ -240,6 +273,7 @@ bool PreparedCall::write_derivatives(PyObject *returned) {
 bool PreparedCall::keep() {
   const Layout &layout = *plan_.inputs_;
   if (!CallFrame::reuses || !inputs_ || !layout.can_be_kept()) return false;
+  if (objects_->vector && !is_untouched_vector()) return false;
   if (!objects_->is_untouched(plan_.n_inputs_)) return false;
   if (!layout.is_untouched(inputs_.get(), *objects_)) return false;
   layout.set_hidden(inputs_.get(), true);

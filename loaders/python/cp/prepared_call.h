@@ -22,6 +22,8 @@ class PreparedCall {
   bool build();
   int32_t call();
   Ref call_function(PyObject *function);
+  Ref make_vector() const;
+  bool is_untouched_vector() const;
   Ref call_derivative(PyObject *function);
   void write(PyObject *returned);
   bool write_outputs(PyObject *returned);

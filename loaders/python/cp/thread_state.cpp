@@ -73,6 +73,17 @@ PyThreadState *current_state() {
 #endif
 }
 
+// True where it is known at once that this thread holds the GIL.
+bool holds_gil() {
+#if PY_VERSION_HEX >= 0x030C0000
+  // Since 3.12 each thread has a current state of its own.
+  const PyThreadState *current = current_state();
+  return current && current->interp == PyInterpreterState_Main();
+#else
+  return false;
+#endif
+}
+
 // The state made here is given back by note_end, not by a PyGILState_Release.
 void make_kept_state() {
   free_ended_states();
@@ -100,7 +111,7 @@ void watch_forks() {
 }
 
 Entry::Entry() : lives_(interpreter_lives()) {
-  if (!lives_) return;
+  if (!lives_ || holds_gil()) return;
   PyThreadState *state = PyGILState_GetThisThreadState();
   if (state && state == current_state()) return;  // the GIL is held
   Barrier barrier;

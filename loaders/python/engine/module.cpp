@@ -62,7 +62,7 @@ PyObject *exchange_log_function(PyObject *, PyObject *log) {
 }
 
 PyObject *current_log_function(PyObject *, PyObject *) {
-  return Py_NewRef(or_none(current_log()));
+  return Py_NewRef(or_none(thread_log));
 }
 
 PyMethodDef functions[] = {

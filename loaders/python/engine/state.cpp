@@ -3,7 +3,6 @@
 #include <structmember.h>
 
 #include <cstddef>
-#include <utility>
 
 #include "thread_log.h"
 
@@ -22,9 +21,9 @@ PyType_Slot slots[] = {{Py_tp_members, members}, {0, nullptr}};
 
 PyType_Spec spec = {"tesseract_host.loader.State", sizeof(State), 0, Py_TPFLAGS_DEFAULT, slots};
 
-thread_local PyObject *thread_log [[gnu::tls_model("initial-exec")]] = nullptr;
-
 }  // namespace
+
+constinit thread_local PyObject *thread_log [[gnu::tls_model("initial-exec")]] = nullptr;
 
 Ref create_state_type() {
   if (!state_type) {
@@ -39,14 +38,6 @@ State *state_of(PyObject *object) {
     throw PythonError{};
   }
   return reinterpret_cast<State *>(object);
-}
-
-PyObject *exchange_log(PyObject *log) {
-  return std::exchange(thread_log, log);
-}
-
-PyObject *current_log() {
-  return thread_log;
 }
 
 }  // namespace tesseract::python::engine

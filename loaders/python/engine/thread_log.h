@@ -1,15 +1,19 @@
 // The log of the component whose call runs on this thread, for warnings that the module raises.
 #pragma once
 
+#include <utility>
+
 #include "../cp/reference.h"
 
 namespace tesseract::python::engine {
 
-// Puts another log (or None) in place; returns the one before, null where there was none.
-PyObject *exchange_log(PyObject *log);
-
 // Borrowed; null where no component's call runs.
-PyObject *current_log();
+extern constinit thread_local PyObject *thread_log [[gnu::tls_model("initial-exec")]];
+
+// Puts another log (or None) in place; returns the one before, null where there was none.
+inline PyObject *exchange_log(PyObject *log) {
+  return std::exchange(thread_log, log);
+}
 
 // A log in place as long as this lives; it must outlive this.  GIL held at both ends.
 class LogScope {
