@@ -1,6 +1,6 @@
 // Instances of output classes, which the module makes: the module "constructs" compares them with
 // those of pydantic's.
-#include "component.h"
+#include "prepared.h"
 
 namespace loader_test {
 namespace {
@@ -27,6 +27,30 @@ TEST(ClassesWithInstances, MayComeAndGo) {
     const Component component("constructs");
     const Application application(component, {{}, "{}"});
     EXPECT_EQ(application.values().at("problems"), nlohmann::json::array());
+  }
+}
+
+// The module "remakes" looks at each instance, and at what it has kept of earlier ones; it keeps or
+// changes it in one of `ways`, made of arrays of several `kinds`.
+TEST(InstancesOfPreparedCalls, AreNewEachTime) {
+  constexpr int ways = 14, kinds = 5;
+  const Component component("remakes");
+  ASSERT_EQ(component.opened.status, TESSERACT_OK) << component.opened.message;
+  Prepared call(component, TESSERACT_ENDPOINT_APPLY, {"code", "x"}, {"y"});
+  double first = 0;
+  const auto run = [&](int way, int kind, size_t length) {
+    const Numbers code(100.0 * kind + way), x(Vector(length, ++first));
+    Numbers y(Vector(length, 0.0));
+    ASSERT_EQ(call.run({&code.tensor, &x.tensor}, {&y.tensor}), TESSERACT_OK)
+        << way << " " << kind << call.failure.message << call.failure.traceback;
+    EXPECT_EQ(y.values(), Vector(length, 2 * first)) << way << " " << kind;
+  };
+  for (int way = 0; way < ways; way++) {
+    for (int kind = 0; kind < kinds; kind++) {
+      for (const size_t length : {3u, 3u, 2u, 3u}) run(way, kind, length);
+      run(0, kind, 3);
+      run(0, 0, 3);
+    }
   }
 }
 
