@@ -16,6 +16,7 @@ from typing import Any
 
 from tesseract_host._owner_thread import OwnerThread
 from tesseract_host.loader import Component
+from tesseract_host.loader.calls import SHORT
 from tesseract_host.loader.streams import LEVEL_OUTPUT
 
 ALIAS = "tesseract_api"
@@ -39,9 +40,6 @@ ENDPOINTS = (
     "abstract_eval",
     "test",
 )
-
-# What the loader calls two of them.
-SHORT = {"jacobian_vector_product": "jvp", "vector_jacobian_product": "vjp"}
 
 _all: weakref.WeakSet[Client] = weakref.WeakSet()
 
@@ -87,11 +85,10 @@ class Client:
         }
 
     def _end_with_this(self) -> None:
-        if self._thread is None:
-            end = weakref.finalize(self, self.component.close)
-        else:
-            end = weakref.finalize(self, self._thread.end, self.component.close)
-        end.atexit = False
+        close: Callable[[], None] = self.component.close
+        if self._thread is not None:
+            close = functools.partial(self._thread.end, close)
+        weakref.finalize(self, close).atexit = False
 
     def _bound(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function as it is to be called: on the component's own thread, if it has one."""

@@ -59,7 +59,8 @@ struct Filler {
   }
 };
 
-// The tensor is just what the leaf wants: shown as it is, it is what the check would return.
+}  // namespace
+
 bool suits(const engine::Leaf &leaf, const Slot &slot) {
   const auto *descr = reinterpret_cast<PyArray_Descr *>(slot.descriptor.get());
   if (leaf.number >= 0 ? descr->type_num != leaf.number : descr->type_num >= NPY_USERDEF) {
@@ -67,8 +68,6 @@ bool suits(const engine::Leaf &leaf, const Slot &slot) {
   }
   return leaf.rank < 0 || leaf.rank == slot.ndim;
 }
-
-}  // namespace
 
 struct Layout::Compiler {
   PyObject *slot_type;
@@ -298,10 +297,7 @@ void Layout::find_checked(const Item &item) {
 
 bool Layout::fits(const DLTensor *const *tensors) const {
   for (const auto &[slot, leaf] : shown_) {
-    const int64_t *lengths = tensors[slot]->shape;
-    for (size_t k = 0; k < leaf->axes.size(); k++) {
-      if (leaf->axes[k] >= 0 && leaf->axes[k] != lengths[k]) return false;
-    }
+    if (!leaf->has_lengths(tensors[slot]->shape)) return false;
   }
   return true;
 }
