@@ -98,19 +98,9 @@ class Plan:
         ValidationError for bad inputs and EndpointError for a failing module or a bad result.
         """
         self._check_count(arrays)
-        endpoint = self._endpoint
-        if endpoint == "abstract_eval":
+        if self._endpoint == "abstract_eval":
             raise RequestError("an abstract plan has no run", status=INVALID_ARGUMENT)
-        given: tuple[Any, ...] = (self._template.fill(arrays),)
-        if endpoint == "jacobian":
-            given += (self._wrt, self._of)
-        elif endpoint != "apply":
-            vector = self._vector(seeds)
-            seeded = tuple(vector)
-            given += (seeded, self._of) if endpoint == "jvp" else (self._wrt, seeded)
-            given += (vector,)
-        payload = dict(zip(calls.parameters(endpoint), given, strict=True))
-        return self._answer(self._component.call(endpoint, payload))
+        return self._answer(self._component.call(self._endpoint, self._payload(arrays, seeds)))
 
     def abstract(self, shapes: Sequence[Shape]) -> Answer:
         """Calls abstract_eval on (shape, dtype name) per input; as `run`, with such pairs."""
@@ -120,6 +110,17 @@ class Plan:
         )
         outputs = self._component.call("abstract_eval", {"inputs": tree})
         return self._extractor.shapes(outputs)
+
+    def _payload(self, arrays: Sequence[Any], seeds: Sequence[Any]) -> dict[str, Any]:
+        given: tuple[Any, ...] = (self._template.fill(arrays),)
+        if self._endpoint == "jacobian":
+            given += (self._wrt, self._of)
+        elif self._endpoint != "apply":
+            vector = self._vector(seeds)
+            seeded = tuple(vector)
+            given += (seeded, self._of) if self._endpoint == "jvp" else (self._wrt, seeded)
+            given += (vector,)
+        return dict(zip(calls.parameters(self._endpoint), given, strict=True))
 
     def _vector(self, seeds: Sequence[Any]) -> dict[str, Any]:
         """The seeds that are not zero, by path."""
