@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import os
 import sys
@@ -13,7 +14,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tesseract_host._owner_thread import OwnerThread
 from tesseract_host.loader import Component
+from tesseract_host.loader.calls import SHORT
 from tesseract_host.loader.streams import LEVEL_OUTPUT
 
 ALIAS = "tesseract_api"
@@ -38,9 +41,6 @@ ENDPOINTS = (
     "test",
 )
 
-# What the loader calls two of them.
-SHORT = {"jacobian_vector_product": "jvp", "vector_jacobian_product": "vjp"}
-
 _all: weakref.WeakSet[Client] = weakref.WeakSet()
 
 
@@ -48,31 +48,53 @@ class Client:
     """One opened component.
 
     Calls are made one at a time, by whatever threads, unless it was opened with
-    `threads="concurrent"`; a thread may call again from within a call.
+    `threads="concurrent"`, and on a thread of its own with `threads="owner"`; a call may call
+    again, on its own thread.
     """
 
     def __init__(
         self, source: str | os.PathLike[str] | ModuleType, options: dict[str, Any]
     ) -> None:
-        if isinstance(source, ModuleType):
-            self.component: Component = ImportedComponent(source, options, _log)
-        else:
-            self.component = Component(os.fspath(source), options, _log)
-            sys.modules[ALIAS] = self.component.module
+        self._thread: OwnerThread | None = None
+        if options.get("threads") == "owner":
+            self._thread = OwnerThread(_name(source))
+            options = {**options, "threads": "serial"}
+        try:
+            self._open(source, options)
+        except BaseException:
+            if self._thread is not None:
+                self._thread.end()
+            raise
+        _all.add(self)
+        self._end_with_this()
+
+    def _open(self, source: str | os.PathLike[str] | ModuleType, options: dict[str, Any]) -> None:
+        self.component = self._bound(_opened)(source, options)
         self.gpu_transport = self.component.settings.get_config().gpu_transport
         self.names = endpoint_names(self.component)
         self.lock = threading.RLock()
         self.guard: contextlib.AbstractContextManager[Any] = self.lock
-        if options.get("threads") == "concurrent":
+        if options.get("threads") == "concurrent" or self._thread is not None:
             self.guard = contextlib.nullcontext()
         self._openapi: dict[str, Any] | None = None
+        self._call = self._bound(self.component.call)
         self._callers = {
-            name: self.component.caller(SHORT.get(name, name))
+            name: self._bound(self.component.caller(SHORT.get(name, name)))
             for name in self.names
             if SHORT.get(name, name) in self.component.endpoints
         }
-        _all.add(self)
-        weakref.finalize(self, self.component.close).atexit = False
+
+    def _end_with_this(self) -> None:
+        close: Callable[[], None] = self.component.close
+        if self._thread is not None:
+            close = functools.partial(self._thread.end, close)
+        weakref.finalize(self, close).atexit = False
+
+    def _bound(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as it is to be called: on the component's own thread, if it has one."""
+        if self._thread is None:
+            return function
+        return functools.partial(self._thread.run, function)
 
     def caller(self, endpoint: str) -> Callable[..., Any]:
         """The shortest way to call an endpoint, by the parts of its payload in order."""
@@ -86,7 +108,7 @@ class Client:
         with self.guard:
             if run_id is None:
                 return caller(*payload.values())
-            return self.component.call(SHORT.get(endpoint, endpoint), payload, run_id)
+            return self._call(SHORT.get(endpoint, endpoint), payload, run_id)
 
     @property
     def openapi(self) -> dict[str, Any]:
@@ -94,7 +116,7 @@ class Client:
         if self._openapi is None:
             from tesseract_host.loader import openapi
 
-            self._openapi = openapi.build(self.component, self.names)
+            self._openapi = self._bound(openapi.build)(self.component, self.names)
         return self._openapi
 
     def test(self, specification: Any) -> None:
@@ -106,11 +128,23 @@ class Client:
                 f"{self.component.name} was opened with debug=False, so it has no test endpoint"
             )
         with self.guard:
-            regression.run(self.component, specification, self.names)
+            self._bound(regression.run)(self.component, specification, self.names)
 
     def _lacks(self, endpoint: str) -> Exception:
         text = f"{self.component.name} has no {endpoint}; it has {', '.join(self.names)}"
         return RuntimeError(text) if endpoint == "abstract_eval" else NotImplementedError(text)
+
+
+def _name(source: str | os.PathLike[str] | ModuleType) -> str:
+    return source.__name__ if isinstance(source, ModuleType) else os.fspath(source)
+
+
+def _opened(source: str | os.PathLike[str] | ModuleType, options: dict[str, Any]) -> Component:
+    if isinstance(source, ModuleType):
+        return ImportedComponent(source, options, _log)
+    component = Component(os.fspath(source), options, _log)
+    sys.modules[ALIAS] = component.module
+    return component
 
 
 def endpoint_names(component: Component) -> list[str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["RequestedEncoding", "Tesseract"]
 
 OutputFormat: TypeAlias = Literal["json", "json+base64", "json+binref"]
-Threads: TypeAlias = Literal["serial", "concurrent"]
+Threads: TypeAlias = Literal["serial", "concurrent", "owner"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,8 @@ class Tesseract:
     Derivatives name leaves by paths: `a`, `model.a`, `items.[0]`, `params.{key}`.
 
     All methods may be called from any thread; calls of one component are made one after the other
-    unless it was opened with `threads="concurrent"`.  Every call may raise
+    unless it was opened with `threads="concurrent"`, and on a thread of its own with
+    `threads="owner"`.  Every call may raise
 
     * `pydantic.ValidationError` (a ValueError) if the arguments don't fit the schemas; `errors()`
       tells all places that don't, by locations that begin with "inputs" or the argument's name;
@@ -88,8 +89,9 @@ class Tesseract:
                 arguments above but `gpu_transport`.
             stream_logs: what the module prints goes to stderr (True) or to this function, which
                 gets one line.
-            threads: "serial", or "concurrent" if the module may be called by several threads at
-                once.
+            threads: "serial"; "concurrent" if the module may be called by several threads at once;
+                "owner" if one and the same thread must load and call it: a thread of the
+                component's own, on which callers wait.
             export_pythonpath: adds the module's folder to `PYTHONPATH`, for modules whose child
                 processes import what lies beside it.
 

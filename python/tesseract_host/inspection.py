@@ -13,6 +13,7 @@ from typing import Any
 from tesseract_host._client import endpoint_names
 from tesseract_host.loader import Component, openapi
 from tesseract_host.loader import open as open_component
+from tesseract_host.loader.component import TAKEN_BEFORE
 
 LONGEST_DEFAULT = 24
 ENDPOINTS = ("apply", "jacobian", "jvp", "vjp", "abstract_eval")
@@ -117,6 +118,8 @@ def main(arguments: Sequence[str]) -> int:
         options = json.loads(given.options)
         if not isinstance(options, dict):
             raise ValueError("--options takes a JSON object")
+        for name in TAKEN_BEFORE:
+            options.pop(name, None)  # the host's, which say nothing of a component
         component = open_component(str(python_source(given.source) or given.source), options)
         print(_text(component, given.json, given.openapi), flush=True)
     except BrokenPipeError:  # the reader of the output has seen enough

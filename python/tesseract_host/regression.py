@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
+from tesseract_host.loader import calls
 from tesseract_host.loader.failures import EndpointError, ResultError
 from tesseract_host.runtime._check import is_device_object
 
 if TYPE_CHECKING:
     from tesseract_host.loader.component import Component
-
-ENDPOINTS = {"jacobian_vector_product": "jvp", "vector_jacobian_product": "vjp"}
 
 
 class TestCliConfig(BaseModel):
@@ -95,7 +94,7 @@ def run(component: Component, specification: Any, names: Sequence[str]) -> None:
     is not the expected one, EndpointError if the module failed and no exception was expected.
     """
     spec = TestSpec.model_validate(specification)
-    endpoint = ENDPOINTS.get(spec.endpoint, spec.endpoint)
+    endpoint = calls.SHORT.get(spec.endpoint, spec.endpoint)
     if spec.endpoint not in names or endpoint not in component.schemas.requests:
         raise AssertionError(
             f"{component.name} has no endpoint {spec.endpoint!r}; it has {', '.join(names)}"

@@ -26,15 +26,15 @@ def _reference() -> support.Reference:
 def _unchanged_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """tesseract-core leaves its modules' folders behind; no test may see another's."""
     path, environment = list(sys.path), dict(os.environ)
-    names = {name for name in sys.modules if "." not in name}
+    names = {name for name in list(sys.modules) if "." not in name}
     yield
     sys.path[:] = path
     os.environ.clear()
     os.environ.update(environment)
-    for name in set(sys.modules) - names:
-        module = sys.modules[name]
+    for name in {*list(sys.modules)} - names:
+        module = sys.modules.get(name)  # a component may be closed meanwhile, on its own thread
         if "pytest-of" in str(getattr(module, "__file__", None) or ""):
-            del sys.modules[name]
+            sys.modules.pop(name, None)
 
 
 @pytest.fixture(params=["tesseract_host", "tesseract_core"])

@@ -49,6 +49,7 @@ def use(t: Tesseract) -> dict[str, Any]:
         except (EndpointError, OpenError) as error:
             raise SystemExit(str(error)) from error
     t.jacobian({"x": 1}, ["x"], ("y",), run_id="r")["y"]["x"]
+    Tesseract.from_tesseract_api("tesseract_api.py", threads="owner")
     t.jacobian_vector_product({"x": 1}, {"x"}, ["y"], {"x": 1.0})
     gradient = t.vector_jacobian_product({"x": 1}, ["x"], ["y"], {"y": 1.0})
     t.abstract_eval({"x": {"shape": (3,), "dtype": "float64"}})

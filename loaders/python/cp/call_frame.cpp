@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "../engine/leaf.h"
 #include "dtype.h"
 #include "ending.h"
 #include "errors.h"
@@ -15,28 +16,6 @@ PyArrayObject_fields *fields_of(PyObject *array) {
 
 PyArray_Descr *descr_of(const Slot &slot) {
   return reinterpret_cast<PyArray_Descr *>(slot.descriptor.get());
-}
-
-// Scalars that are one value after the object's head, and no singletons.
-bool is_plain_number(int number) {
-  switch (number) {
-    case NPY_FLOAT32:
-    case NPY_FLOAT64:
-    case NPY_FLOAT16:
-    case NPY_INT8:
-    case NPY_INT16:
-    case NPY_INT32:
-    case NPY_INT64:
-    case NPY_UINT8:
-    case NPY_UINT16:
-    case NPY_UINT32:
-    case NPY_UINT64:
-    case NPY_COMPLEX64:
-    case NPY_COMPLEX128:
-      return true;
-    default:
-      return false;
-  }
 }
 
 bool aligned(const Slot &slot, const char *data) {
@@ -55,7 +34,8 @@ Slot make_slot(DLDataType dtype, int32_t ndim, const std::string &path) {
   const auto *descr = reinterpret_cast<PyArray_Descr *>(slot.descriptor.get());
   slot.item = static_cast<size_t>(PyDataType_ELSIZE(descr));
   slot.alignment = static_cast<size_t>(PyDataType_ALIGNMENT(descr));
-  slot.reusable = ndim == 0 && is_plain_number(descr->type_num);
+  // A scalar that is one value after the object's head, and no singleton.
+  slot.reusable = ndim == 0 && engine::is_number(descr) && descr->type_num != NPY_BOOL;
   return slot;
 }
 

@@ -6,21 +6,6 @@
 namespace tesseract::python {
 namespace {
 
-// The exception that is set, made whole: an instance with its traceback.
-Ref take_exception() {
-#if PY_VERSION_HEX >= 0x030C0000
-  return Ref(PyErr_GetRaisedException());
-#else
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (value && traceback) PyException_SetTraceback(value, traceback);
-  Py_XDECREF(type);
-  Py_XDECREF(traceback);
-  return Ref(value);
-#endif
-}
-
 struct Report {
   int32_t status;
   std::string path, message, traceback;
@@ -81,6 +66,20 @@ void pass_interrupt_on(PyObject *exception) {
 }
 
 }  // namespace
+
+Ref take_exception() {
+#if PY_VERSION_HEX >= 0x030C0000
+  return Ref(PyErr_GetRaisedException());
+#else
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (value && traceback) PyException_SetTraceback(value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return Ref(value);
+#endif
+}
 
 int32_t report(tesseract_frame *frame, const CallFailure &failure) {
   return frame->host->error_set(

@@ -27,6 +27,9 @@ struct HostFailure {
 // Records the failure; returns its status.
 int32_t report(tesseract_frame *frame, const CallFailure &failure);
 
+// The exception that is set, made whole: an instance with its traceback.  None is set then.
+Ref take_exception();
+
 // Takes the Python exception that is set, whatever it is, and records it as the support package's
 // `classify` says: status, leaf, message, traceback.  Returns the status.  GIL held.
 int32_t report_exception(tesseract_frame *frame);

@@ -97,10 +97,8 @@ void forget(void *, void *self) {
 
 // Logs what went wrong where there is nobody to tell.
 void log_exception(Instance &instance) {
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
-  const Ref held_type(type), held_value(value), held_traceback(traceback);
-  const std::string text = "closing failed: " + (value ? text_of(value) : std::string("?"));
+  const Ref error = take_exception();
+  const std::string text = "closing failed: " + (error ? text_of(error.get()) : std::string("?"));
   const Pause pause;
   instance.log->write(TESSERACT_LOG_WARNING, text.data(), text.size());
 }
@@ -159,10 +157,9 @@ Ref options_object(const tesseract_string &options, Instance &instance) {
     return Ref(Py_NewRef(object));
   }
   if (!PyErr_ExceptionMatches(PyExc_ValueError)) throw PythonError{};
-  PyObject *type = nullptr, *error = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &error, &traceback);
-  const Ref held_type(type), held_error(error), held_traceback(traceback);
-  throw CallFailure{TESSERACT_ERROR_INVALID_ARGUMENT, "", error ? text_of(error) : "bad options"};
+  const Ref error = take_exception();
+  throw CallFailure{TESSERACT_ERROR_INVALID_ARGUMENT, "",
+                    error ? text_of(error.get()) : "bad options"};
 }
 
 }  // namespace

@@ -61,7 +61,8 @@ struct Filler {
   }
 };
 
-// The tensor is just what the leaf wants: shown as it is, it is what the check would return.
+}  // namespace
+
 bool suits(const engine::Leaf &leaf, const Slot &slot) {
   const auto *descr = reinterpret_cast<PyArray_Descr *>(slot.descriptor.get());
   if (leaf.number >= 0 ? descr->type_num != leaf.number : descr->type_num >= NPY_USERDEF) {
@@ -69,8 +70,6 @@ bool suits(const engine::Leaf &leaf, const Slot &slot) {
   }
   return leaf.rank < 0 || leaf.rank == slot.ndim;
 }
-
-}  // namespace
 
 struct Layout::Compiler {
   PyObject *slot_type;

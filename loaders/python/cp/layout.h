@@ -15,6 +15,10 @@
 
 namespace tesseract::python {
 
+// The tensors of a slot are what the leaf wants, if their lengths are too: shown as they are, they
+// are what its check would return.
+bool suits(const engine::Leaf &leaf, const Slot &slot);
+
 class Layout {
  public:
   // `tree` is that of a merging.Template, with objects of `slot_type` for tensors; node and slots

@@ -3,6 +3,7 @@
 #include "../engine/errors.h"
 #include "dtype.h"
 #include "errors.h"
+#include "parts.h"
 #include "results.h"
 
 namespace tesseract::python {
@@ -176,7 +177,7 @@ struct Outputs::Walk {
       return PyDict_CheckExact(value) ? Ref(Py_NewRef(value)) : Ref();
     }
     if (!Py_IS_TYPE(value, reinterpret_cast<PyTypeObject *>(type.base.get()))) return {};
-    PyObject *extra = *reinterpret_cast<PyObject **>(reinterpret_cast<char *>(value) + type.extra);
+    PyObject *extra = part(value, type.extra);
     if (extra && extra != Py_None) return {};
     return Ref(PyObject_GenericGetDict(value, nullptr));
   }

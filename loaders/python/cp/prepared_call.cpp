@@ -30,19 +30,6 @@ bool has_lengths(const DLTensor &tensor, const DLTensor &other) {
   return true;
 }
 
-// A seed that its check would pass on untouched.
-bool suits(const engine::Leaf &leaf, const DLTensor &tensor, const Slot &slot) {
-  const auto *descr = reinterpret_cast<PyArray_Descr *>(slot.descriptor.get());
-  if (leaf.number >= 0 ? descr->type_num != leaf.number : descr->type_num >= NPY_USERDEF) {
-    return false;
-  }
-  if (leaf.rank >= 0 && leaf.rank != tensor.ndim) return false;
-  for (size_t k = 0; k < leaf.axes.size(); k++) {
-    if (leaf.axes[k] >= 0 && leaf.axes[k] != tensor.shape[k]) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 bool PreparedCall::run(int32_t &status) {
@@ -82,7 +69,7 @@ bool PreparedCall::can_show() const {
   for (size_t i = 0; i < plan_.derivative_->seeds.size(); i++) {
     const Derivative::Seed &seed = plan_.derivative_->seeds[i];
     const DLTensor &tensor = *frame_->seeds[i];
-    if (!suits(seed.leaf, tensor, slots[n + i])) return false;
+    if (!suits(seed.leaf, slots[n + i]) || !seed.leaf.has_lengths(tensor.shape)) return false;
     if (seed.like >= 0 && !has_lengths(tensor, *frame_->inputs[seed.like])) return false;
   }
   return true;
@@ -188,12 +175,8 @@ Ref PreparedCall::call_derivative(PyObject *function) {
 // The exception that is set, as the failure of the endpoint.
 void PreparedCall::fail() {
   if (!PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError{};
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (value && traceback) PyException_SetTraceback(value, traceback);
-  const Ref held_type(type), held_value(value), held_traceback(traceback);
-  const Ref failure = own(PyObject_CallOneArg(plan_.failure_.get(), value));
+  const Ref error = take_exception();
+  const Ref failure = own(PyObject_CallOneArg(plan_.failure_.get(), error.get()));
   PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(failure.get())), failure.get());
   throw PythonError{};
 }
@@ -220,6 +203,24 @@ bool PreparedCall::write_outputs(PyObject *returned) {
   return true;
 }
 
+// The arrays of a dict of results, or of one row of a Jacobian; false for a miss.
+bool PreparedCall::check_row(PyObject *row, const engine::Leaf *leaves, Ref *arrays) {
+  const std::vector<Ref> &columns = plan_.derivative_->columns;
+  for (size_t c = 0; c < columns.size(); c++) {
+    Ref found(Py_XNewRef(PyDict_GetItemWithError(row, columns[c].get())));
+    if (found && is_exactly(leaves[c], found.get())) {
+      arrays[c] = std::move(found);
+    } else if (found) {
+      arrays[c] = engine::accept_leaf(leaves[c], found.get(), context_);
+    }
+    if (!arrays[c]) {
+      engine::forget_exception();
+      return false;
+    }
+  }
+  return true;
+}
+
 // As Outputs::write, for dicts of exactly the keys that were asked for.
 bool PreparedCall::write_derivatives(PyObject *returned) {
   const Derivative &derivative = *plan_.derivative_;
@@ -242,20 +243,7 @@ bool PreparedCall::write_derivatives(PyObject *returned) {
       return false;
     }
     const Ref held(Py_NewRef(row));
-    for (size_t c = 0; c < columns; c++) {
-      const Ref found(Py_XNewRef(PyDict_GetItemWithError(row, derivative.columns[c].get())));
-      const engine::Leaf &leaf = derivative.leaves[r * columns + c];
-      Ref &array = arrays[r * columns + c];
-      if (found && is_exactly(leaf, found.get())) {
-        array = Ref(Py_NewRef(found.get()));
-      } else if (found) {
-        array = engine::accept_leaf(leaf, found.get(), context_);
-      }
-      if (!array) {
-        engine::forget_exception();
-        return false;
-      }
-    }
+    if (!check_row(row, &derivative.leaves[r * columns], arrays + r * columns)) return false;
   }
   for (size_t i = 0; i < count; i++) {
     if (!frame_->outputs[i]) continue;

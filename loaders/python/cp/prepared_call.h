@@ -28,6 +28,7 @@ class PreparedCall {
   void write(PyObject *returned);
   bool write_outputs(PyObject *returned);
   bool write_derivatives(PyObject *returned);
+  bool check_row(PyObject *row, const engine::Leaf *leaves, Ref *arrays);
   [[noreturn]] void fail();
   bool keep();
   int32_t settle();

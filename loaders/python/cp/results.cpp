@@ -176,10 +176,7 @@ bool is_exactly(const engine::Leaf &leaf, PyObject *value) {
   if (PyArray_NDIM(array) == 0 || (leaf.rank >= 0 && PyArray_NDIM(array) != leaf.rank)) {
     return false;
   }
-  for (size_t k = 0; k < leaf.axes.size(); k++) {
-    if (leaf.axes[k] >= 0 && leaf.axes[k] != PyArray_DIM(array, static_cast<int>(k))) return false;
-  }
-  return true;
+  return leaf.has_lengths(PyArray_DIMS(array));
 }
 
 bool wrote_exactly(PyObject *value, DLDataType dtype, const DLTensor &tensor) {

@@ -111,14 +111,6 @@ Ref by_path(PyObject *dict, const std::vector<PathLeaf> &leaves, Accept accept_v
   return PyDict_GET_SIZE(result.get()) == PyDict_GET_SIZE(dict) ? std::move(result) : Ref();
 }
 
-bool has_axes(const Leaf &leaf, PyArrayObject *block, int offset) {
-  for (int i = 0; i < leaf.rank; i++) {
-    const npy_intp axis = leaf.axes[static_cast<size_t>(i)];
-    if (axis >= 0 && PyArray_DIM(block, offset + i) != axis) return false;
-  }
-  return true;
-}
-
 // A block of a Jacobian: of shape (*output, *input), in the dtype it came in.
 Ref accept_block(const Endpoint &endpoint, const Leaf &out, const Leaf &in, PyObject *value,
                  Context &context) {
@@ -130,8 +122,9 @@ Ref accept_block(const Endpoint &endpoint, const Leaf &out, const Leaf &in, PyOb
     return is_scalar ? std::move(block) : Ref();
   }
   auto *array = reinterpret_cast<PyArrayObject *>(block.get());
-  const bool fits = PyArray_NDIM(array) == out.rank + in.rank && has_axes(out, array, 0) &&
-                    has_axes(in, array, out.rank);
+  const npy_intp *lengths = PyArray_DIMS(array);
+  const bool fits = PyArray_NDIM(array) == out.rank + in.rank && out.has_lengths(lengths) &&
+                    in.has_lengths(lengths + out.rank);
   return fits ? std::move(block) : Ref();
 }
 

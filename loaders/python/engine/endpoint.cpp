@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "../cp/errors.h"
 #include "check.h"
 #include "errors.h"
 #include "thread_log.h"
@@ -80,12 +81,8 @@ bool build(const Endpoint &endpoint, PyObject *const *given, Request &request, C
 // Puts the component's error in place of an Exception of the module's or of the check's.
 PyObject *fail(const Endpoint &endpoint) {
   if (!PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (traceback) PyException_SetTraceback(value, traceback);
-  const Ref held_type(type), held(value), held_traceback(traceback);
-  Ref error(PyObject_CallOneArg(endpoint.failed, held.get()));
+  const Ref raised = take_exception();
+  Ref error(PyObject_CallOneArg(endpoint.failed, raised.get()));
   if (!error) return nullptr;
   PyObject *error_type = Py_NewRef(reinterpret_cast<PyObject *>(Py_TYPE(error.get())));
   PyErr_Restore(error_type, error.release(), nullptr);

@@ -39,13 +39,8 @@ bool has_type(const Leaf &leaf, int number) {
 }
 
 bool has_shape(const Leaf &leaf, PyArrayObject *array) {
-  if (leaf.rank < 0) return true;
-  if (PyArray_NDIM(array) != leaf.rank) return false;
-  for (int i = 0; i < leaf.rank; i++) {
-    const npy_intp axis = leaf.axes[static_cast<size_t>(i)];
-    if (axis >= 0 && PyArray_DIM(array, i) != axis) return false;
-  }
-  return true;
+  return leaf.rank < 0 ||
+         (PyArray_NDIM(array) == leaf.rank && leaf.has_lengths(PyArray_DIMS(array)));
 }
 
 Ref view_of(PyArrayObject *array) {
@@ -268,7 +263,7 @@ Ref from_array(const Leaf &leaf, Ref array) {
 
 }  // namespace
 
-bool is_number(PyArray_Descr *descriptor) {
+bool is_number(const PyArray_Descr *descriptor) {
   return is_allowed(descriptor->type_num);
 }
 

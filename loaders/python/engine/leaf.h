@@ -23,7 +23,7 @@ Ref converted(const Leaf &leaf, PyObject *value);
 Ref read_only(Ref value);
 
 // True for the dtype objects that array leaves may have in any byte order.
-bool is_number(PyArray_Descr *descriptor);
+bool is_number(const PyArray_Descr *descriptor);
 
 // Fills a leaf from an ArrayCheck.  Throws PythonError.
 void read_leaf(Leaf &leaf, PyObject *array_check);

@@ -1,13 +1,10 @@
 // Models without pydantic's help: instances, defaults, and what the collector must know.
+#include "../cp/parts.h"
 #include "errors.h"
 #include "node.h"
 
 namespace tesseract::python::engine {
 namespace {
-
-void put(PyObject *instance, Py_ssize_t offset, PyObject *value) {
-  *reinterpret_cast<PyObject **>(reinterpret_cast<char *>(instance) + offset) = value;
-}
 
 PyObject *deep_copy_function() {
   static PyObject *function = nullptr;
@@ -55,12 +52,12 @@ Ref new_instance(const ModelClass &model, Ref dict, Ref fields_set) {
   auto *type = reinterpret_cast<PyTypeObject *>(model.type.get());
   Ref instance(type->tp_alloc(type, 0));
   if (!instance) return {};
-  put(instance.get(), model.fields_set, fields_set.release());
-  put(instance.get(), model.private_attributes, Py_NewRef(Py_None));
+  part(instance.get(), model.fields_set) = fields_set.release();
+  part(instance.get(), model.private_attributes) = Py_NewRef(Py_None);
   if (PyObject_GenericSetDict(instance.get(), dict.get(), nullptr) < 0) return {};
   PyObject *extra = model.extras == Extra::kAllow ? PyDict_New() : Py_NewRef(Py_None);
   if (!extra) return {};
-  put(instance.get(), model.extra, extra);
+  part(instance.get(), model.extra) = extra;
   return instance;
 }
 

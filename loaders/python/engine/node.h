@@ -22,6 +22,15 @@ struct Leaf {
   std::vector<npy_intp> axes;  // -1: any length
   Ref slow;  // the ArrayCheck of runtime._check: `slow(value, info)`, `slow.checked(value,
              // context)`
+
+  // Whether the first lengths are the declared ones; there are as many as the rank, if that is one.
+  template <typename Length>
+  bool has_lengths(const Length *lengths) const {
+    for (size_t k = 0; k < axes.size(); k++) {
+      if (axes[k] >= 0 && axes[k] != lengths[k]) return false;
+    }
+    return true;
+  }
 };
 
 enum class Kind : uint8_t {

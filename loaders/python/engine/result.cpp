@@ -1,4 +1,5 @@
 // What a module returned, as the plain tree that its caller gets.
+#include "../cp/parts.h"
 #include "entries.h"
 #include "errors.h"
 #include "leaf.h"
@@ -7,15 +8,11 @@
 namespace tesseract::python::engine {
 namespace {
 
-PyObject *slot(PyObject *instance, Py_ssize_t offset) {
-  return *reinterpret_cast<PyObject **>(reinterpret_cast<char *>(instance) + offset);
-}
-
 // The attributes of an instance of exactly the user's class, borrowed from `held`, as long as they
 // are those of a validated one.
 Ref attributes(const ModelClass &model, PyObject *value) {
   if (!Py_IS_TYPE(value, reinterpret_cast<PyTypeObject *>(model.base.get()))) return {};
-  PyObject *extra = slot(value, model.extra);
+  PyObject *extra = part(value, model.extra);
   if (extra && extra != Py_None && !(PyDict_CheckExact(extra) && PyDict_GET_SIZE(extra) == 0)) {
     return {};
   }

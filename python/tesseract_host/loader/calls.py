@@ -22,6 +22,9 @@ FUNCTIONS = {
     "abstract_eval": "abstract_eval",
 }
 
+# What the loader calls the two whose functions have another name.
+SHORT = {name: endpoint for endpoint, name in FUNCTIONS.items() if name != endpoint}
+
 # What the names of a derivative's arguments begin with.
 SHORT_NAMES = {"jvp": "jvp", "vjp": "vjp", "jacobian": "jac"}
 

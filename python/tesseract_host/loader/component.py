@@ -248,9 +248,14 @@ def checked_options(options: dict[str, Any]) -> str:
         )
     threads = options.get("threads")
     if threads not in THREADS:
+        known = ", ".join(f'"{name}"' for name in THREADS if name)
+        own = (
+            ""
+            if threads != "owner"
+            else (": a component with a thread of its own is opened by the host or by Tesseract")
+        )
         raise RequestError(
-            f"threads must be one of {[t for t in THREADS if t]}, not {threads!r}",
-            status=INVALID_ARGUMENT,
+            f"threads must be one of {known} here, not {threads!r}{own}", status=INVALID_ARGUMENT
         )
     if not isinstance(options.get("runtime_config") or {}, dict):
         raise RequestError("runtime_config must be an object", status=INVALID_ARGUMENT)

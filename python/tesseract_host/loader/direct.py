@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tesseract_host import _engine
 from tesseract_host.loader import calls, compiler, derivatives
+from tesseract_host.loader.streams import LEVEL_WARNING
 from tesseract_host.runtime._check import ArrayCheck, compiled
 
 if TYPE_CHECKING:
     from tesseract_host.loader.component import Component
-
-LEVEL_WARNING = 3  # TESSERACT_LOG_WARNING
 
 
 class Caller(NamedTuple):

@@ -24,11 +24,6 @@ class Entry(NamedTuple):
         """The array types among the types."""
         return [type_ for type_ in self.types if is_array_annotation(type_)]
 
-    @property
-    def has_pattern(self) -> bool:
-        """True if it stands for the elements of a container."""
-        return any(step in (walk.ANY_INDEX, walk.ANY_KEY) for step in self.pattern)
-
 
 def entries(schema: Any) -> list[Entry]:
     """One entry for each path pattern, in order; none lies inside another.

@@ -19,6 +19,7 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from tesseract_host.loader import openapi_texts as texts
 from tesseract_host.loader import walk
+from tesseract_host.loader.calls import FUNCTIONS
 from tesseract_host.loader.derivatives import INDEX_PATTERN, path_type
 from tesseract_host.loader.openapi_arrays import ARRAY_DATA, DATA, array_schema, declared
 from tesseract_host.loader.openapi_arrays import title as array_title
@@ -42,7 +43,6 @@ BODIES = {
     "abstract_eval": ("AbstractInputSchema", "AbstractOutputSchema"),
     "test": ("TestSpec", "TestOutputSchema"),
 }
-SHORT = {"jvp": "jacobian_vector_product", "vjp": "vector_jacobian_product"}
 
 Mode = Literal["validation", "serialization"]
 
@@ -190,7 +190,7 @@ def _derivative_result(component: Component, endpoint: str) -> type[BaseModel]:
         content = dict[outputs, content]
     elif endpoint == "jvp":
         content = dict[outputs, arrays]
-    title = BODIES[SHORT.get(endpoint, endpoint)][1]
+    title = BODIES[FUNCTIONS[endpoint]][1]
     return create_model(title, __base__=RootModel[content])
 
 

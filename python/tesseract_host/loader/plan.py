@@ -98,17 +98,9 @@ class Plan:
         ValidationError for bad inputs and EndpointError for a failing module or a bad result.
         """
         self._check_count(arrays)
-        tree = self._template.fill(arrays)
-        if self._endpoint == "apply":
-            outputs = self._component.call("apply", {"inputs": tree})
-            return self._extractor.tensors(outputs)
-        if self._endpoint == "jacobian":
-            payload = {"inputs": tree, "jac_inputs": self._wrt, "jac_outputs": self._of}
-            blocks = self._component.call("jacobian", payload)
-            return [blocks[out][path] for out in self._of for path in self._wrt], "{}"
         if self._endpoint == "abstract_eval":
             raise RequestError("an abstract plan has no run", status=INVALID_ARGUMENT)
-        return self._product(tree, seeds), "{}"
+        return self._answer(self._component.call(self._endpoint, self._payload(arrays, seeds)))
 
     def abstract(self, shapes: Sequence[Shape]) -> Answer:
         """Calls abstract_eval on (shape, dtype name) per input; as `run`, with such pairs."""
@@ -119,9 +111,20 @@ class Plan:
         outputs = self._component.call("abstract_eval", {"inputs": tree})
         return self._extractor.shapes(outputs)
 
-    def _product(self, tree: Any, seeds: Sequence[Any]) -> list[Any]:
-        forward = self._endpoint == "jvp"
-        seeded, wanted = (self._wrt, self._of) if forward else (self._of, self._wrt)
+    def _payload(self, arrays: Sequence[Any], seeds: Sequence[Any]) -> dict[str, Any]:
+        given: tuple[Any, ...] = (self._template.fill(arrays),)
+        if self._endpoint == "jacobian":
+            given += (self._wrt, self._of)
+        elif self._endpoint != "apply":
+            vector = self._vector(seeds)
+            seeded = tuple(vector)
+            given += (seeded, self._of) if self._endpoint == "jvp" else (self._wrt, seeded)
+            given += (vector,)
+        return dict(zip(calls.parameters(self._endpoint), given, strict=True))
+
+    def _vector(self, seeds: Sequence[Any]) -> dict[str, Any]:
+        """The seeds that are not zero, by path."""
+        seeded = self._wrt if self._endpoint == "jvp" else self._of
         if len(seeds) != len(seeded):
             raise RequestError(
                 f"{len(seeds)} seeds for {len(seeded)} positions", status=INVALID_ARGUMENT
@@ -129,11 +132,15 @@ class Plan:
         given = {p: seed for p, seed in zip(seeded, seeds, strict=True) if seed is not None}
         if not given:
             raise RequestError("all seeds are zero", status=INVALID_ARGUMENT)
-        names = ("jvp_inputs", "jvp_outputs") if forward else ("vjp_outputs", "vjp_inputs")
-        vector = "tangent_vector" if forward else "cotangent_vector"
-        payload = {"inputs": tree, names[0]: tuple(given), names[1]: wanted, vector: given}
-        result = self._component.call(self._endpoint, payload)
-        return [result[path] for path in wanted]
+        return given
+
+    def _answer(self, result: Any) -> Answer:
+        """The wanted parts of a checked result."""
+        if self._endpoint == "apply":
+            return self._extractor.tensors(result)
+        if self._endpoint == "jacobian":
+            return [result[out][path] for out in self._of for path in self._wrt], "{}"
+        return [result[path] for path in (self._of if self._endpoint == "jvp" else self._wrt)], "{}"
 
     # ---- By the compiled loader ----------------------------------------------------------------
 
@@ -171,18 +178,14 @@ class Plan:
 
     def finish(self, returned: Any) -> Answer:
         """What `run` returns, of what the module's function has returned."""
-        component, endpoint, of, wrt = self._component, self._endpoint, self._of, self._wrt
-        ins, outs = (None, None) if endpoint == "apply" else (wrt, of)
+        component, endpoint = self._component, self._endpoint
+        ins, outs = (None, None) if endpoint == "apply" else (self._wrt, self._of)
         context = component.context()
         try:
             result = calls.checked(component, endpoint, returned, ins, outs, context)
         except Exception as error:
             raise calls.failed(component, endpoint, error) from None
-        if endpoint == "apply":
-            return self._extractor.tensors(result)
-        if endpoint == "jacobian":
-            return [result[out][path] for out in of for path in wrt], "{}"
-        return [result[path] for path in (of if endpoint == "jvp" else wrt)], "{}"
+        return self._answer(result)
 
     def _failure(self, error: Exception) -> EndpointError:
         return calls.failed(self._component, self._endpoint, error)

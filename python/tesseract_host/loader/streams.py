@@ -12,6 +12,7 @@ from typing import Any
 from tesseract_host import _engine
 from tesseract_host.loader.capture import Capture
 
+LEVEL_WARNING = 3  # TESSERACT_LOG_WARNING
 LEVEL_OUTPUT = 5  # TESSERACT_LOG_OUTPUT
 
 Log = Callable[[int, str], None]

@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tesseract_host import _engine
-from tesseract_host.loader.streams import Log
-
-LEVEL_WARNING = 3  # TESSERACT_LOG_WARNING
+from tesseract_host.loader.streams import LEVEL_WARNING, Log
 
 _thread = threading.local()
 
