@@ -74,6 +74,7 @@ struct Layout::Compiler {
   PyObject *slot_type;
   const std::vector<Slot> &slots;
   std::vector<std::pair<size_t, const engine::Leaf *>> &shown;
+  std::vector<const ModelClass *> &models;
 
   Item compile(const Node &node, PyObject *tree) const {
     switch (node.kind) {
@@ -170,6 +171,7 @@ struct Layout::Compiler {
 
   Item model(const Node &node, PyObject *tree) const {
     Item item = of(Kind::kModel, node);
+    models.push_back(node.model.get());
     item.value = own(PySet_New(nullptr));
     for (const Field &field : node.model->fields) {
       if (PyObject *value = PyDict_GetItem(tree, field.key.get())) {
@@ -199,7 +201,7 @@ std::unique_ptr<Layout> Layout::compile(const Node &node, PyObject *tree, PyObje
                                         const std::vector<Slot> &slots) {
   try {
     auto layout = std::make_unique<Layout>();
-    layout->root_ = Compiler{slot_type, slots, layout->shown_}.compile(node, tree);
+    layout->root_ = Compiler{slot_type, slots, layout->shown_, layout->models_}.compile(node, tree);
     layout->slot_type_ = Ref(Py_NewRef(slot_type));
     if (node.runs_functions) layout->find_checked(layout->root_);
     layout->can_be_kept_ = !node.runs_functions && can_keep(layout->root_);
@@ -297,6 +299,9 @@ void Layout::find_checked(const Item &item) {
 }
 
 bool Layout::fits(const DLTensor *const *tensors) const {
+  for (const ModelClass *model : models_) {
+    if (!model->made.holds()) return false;
+  }
   for (const auto &[slot, leaf] : shown_) {
     const int64_t *lengths = tensors[slot]->shape;
     for (size_t k = 0; k < leaf->axes.size(); k++) {

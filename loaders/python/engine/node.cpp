@@ -118,7 +118,7 @@ class Names {
 };
 
 Ref accept_model(const ModelClass &model, PyObject *value, Context &context) {
-  if (!PyDict_CheckExact(value)) return {};
+  if (!PyDict_CheckExact(value) || !model.made.holds()) return {};
   Ref dict(PyDict_New());
   if (!dict) return missed();
   Names names(model);
@@ -224,7 +224,7 @@ bool provable_dict(const Node &node, PyObject *value) {
 }
 
 bool provable_model(const ModelClass &model, PyObject *value) {
-  if (!PyDict_CheckExact(value)) return false;
+  if (!PyDict_CheckExact(value) || !model.made.holds()) return false;
   Py_ssize_t position = 0, given = 0;
   PyObject *key = nullptr, *ignored = nullptr;
   while (PyDict_Next(value, &position, &key, &ignored)) {
