@@ -289,7 +289,7 @@ struct Layout::Builder {
     const Ref value = build(item.inner[0]);
     if (!value) return {};
     Ref result(PyObject_CallOneArg(item.node->function.get(), value.get()));
-    return result ? std::move(result) : engine::missed();
+    return result ? std::move(result) : engine::refused();
   }
 };
 

@@ -46,7 +46,7 @@ Ref default_of(const Field &field) {
       return deep_copy(field.value.get());
     case Default::kFactory: {
       Ref made(PyObject_CallNoArgs(field.value.get()));
-      return made ? std::move(made) : missed();
+      return made ? std::move(made) : refused();
     }
     case Default::kRequired:
       break;
