@@ -616,3 +616,59 @@ def test_bad_endpoints(members: dict[str, Any]) -> None:
         _engine.native.Endpoint("apply", object(), **members)
     with pytest.raises(TypeError):
         _engine.native.Endpoint("other", _engine.native.State(), **members)
+
+
+CALLING = """
+class InputSchema(BaseModel):
+    n: Annotated[int, AfterValidator(lambda n: check(n))]
+    f: int = Field(default_factory=lambda: make())
+class OutputSchema(BaseModel):
+    y: int = 0
+runs = []
+call = None
+def check(n):
+    runs.append(n)
+    return call(n) if call else n
+made = None
+def make():
+    return made() if made else 1
+def apply(inputs):
+    return {"y": inputs.n}
+"""
+
+
+@pytest.mark.parametrize("error", [RuntimeError, RecursionError, MemoryError, NotImplementedError])
+@pytest.mark.parametrize("name", ["call", "made"])
+def test_what_pydantic_passes_on_is_passed_on_at_once(
+    component: Any, error: type[Exception], name: str
+) -> None:
+    opened = component(CALLING)
+
+    def fail(*_given: Any) -> Any:
+        raise error("the mesh is tangled")
+
+    setattr(opened.module, name, fail)
+    for call in (opened.call, lambda *given: calls.call(opened, *given)):
+        opened.module.runs.clear()
+        with pytest.raises(error, match=r"^the mesh is tangled$"):
+            call("apply", {"inputs": {"n": 1}})
+        assert opened.module.runs == [1]
+
+
+def test_validators_that_call_their_component_for_ever(component: Any) -> None:
+    opened = component(CALLING)
+    opened.module.call = lambda n: opened.call("apply", {"inputs": {"n": n + 1}})["y"]
+    with pytest.raises(RecursionError):
+        opened.call("apply", {"inputs": {"n": 1}})
+    opened.module.call = None
+    assert opened.call("apply", {"inputs": {"n": 1}}) == {"y": 1}
+
+
+def test_a_validator_that_empties_the_payload(component: Any) -> None:
+    opened = component(CALLING)
+    for call in (opened.call, lambda *given: calls.call(opened, *given)):
+        payload = {"n": 1}
+        opened.module.runs.clear()
+        opened.module.call = lambda n, payload=payload: payload.clear() or n
+        assert call("apply", {"inputs": payload}) == {"y": 1}
+        assert opened.module.runs == [1]

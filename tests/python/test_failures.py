@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import support
+from tesseract_host.loader import failures
 
 MODULE = """
 class Custom(Exception): pass
@@ -218,3 +219,48 @@ def test_cancelling(component: Any) -> None:
         errors.set_cancel_hook(None)
     assert loader.classify(caught.value)[0] == CANCELLED
     assert len(asked) == 4
+
+
+NESTED = """
+class InputSchema(BaseModel):
+    depth: int
+class OutputSchema(BaseModel):
+    y: int = 0
+call = None
+wrap = False
+def apply(inputs):
+    if inputs.depth == 0:
+        raise ValueError("the mesh is tangled")
+    try:
+        call(inputs.depth - 1)
+    except RuntimeError as error:
+        if wrap:
+            raise RuntimeError(f"failed: {error}") from error
+        raise
+    return {}
+"""
+
+
+@pytest.mark.parametrize("wrap", [False, True])
+def test_texts_of_calls_inside_of_calls_do_not_grow_without_end(component: Any, wrap: bool) -> None:
+    opened = component(NESTED)
+    opened.module.wrap = wrap
+    opened.module.call = lambda depth: opened.call("apply", {"inputs": {"depth": depth}})
+    with pytest.raises(RuntimeError) as caught:
+        opened.module.call(40)
+    text = str(caught.value)
+    assert len(text) < 300_000
+    assert "ValueError: the mesh is tangled" in text
+    assert "the mesh is tangled (see above for full traceback)" in text.splitlines()[-1]
+    status, _, message, _ = failures.classify(caught.value)
+    assert status == COMPONENT
+    assert "the mesh is tangled" in message and len(message) < 300_000
+
+
+def test_a_component_that_calls_itself_for_ever(component: Any) -> None:
+    opened = component(NESTED)
+    opened.module.call = lambda depth: opened.call("apply", {"inputs": {"depth": 5}})
+    with pytest.raises((RuntimeError, RecursionError), match="recursion"):
+        opened.module.call(5)
+    opened.module.call = lambda depth: None
+    assert opened.call("apply", {"inputs": {"depth": 1}}) == {"y": 0}

@@ -175,6 +175,7 @@ struct Layout::Compiler {
 
   Item model(const Node &node, PyObject *tree) const {
     Item item = of(Kind::kModel, node);
+    layout.models_.push_back(node.model.get());
     item.value = own(PySet_New(nullptr));
     for (const Field &field : node.model->fields) {
       if (PyObject *value = PyDict_GetItem(tree, field.key.get())) {
@@ -292,7 +293,7 @@ struct Layout::Builder {
     const Ref value = build(item.inner[0]);
     if (!value) return {};
     Ref result(PyObject_CallOneArg(item.node->function.get(), value.get()));
-    return result ? std::move(result) : engine::missed();
+    return result ? std::move(result) : engine::refused();
   }
 };
 
@@ -302,6 +303,9 @@ void Layout::find_checked(const Item &item) {
 }
 
 bool Layout::fits(const DLTensor *const *tensors) const {
+  for (const ModelClass *model : models_) {
+    if (!model->made.holds()) return false;
+  }
   for (const Length &wanted : lengths_) {
     if (tensors[wanted.slot]->shape[wanted.axis] != wanted.length) return false;
   }

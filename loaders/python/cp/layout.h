@@ -27,7 +27,8 @@ class Layout {
   static std::unique_ptr<Layout> compile(const engine::Node &node, PyObject *tree,
                                          PyObject *slot_type, const std::vector<Slot> &slots);
 
-  // False: the tensors have lengths that the schema does not want, or broadcasts.
+  // False: the tensors have lengths that the schema does not want, or broadcasts; or a class has
+  // been changed.  Leaves no exception set, unless one that is no Exception.
   bool fits(const DLTensor *const *tensors) const;
 
   // True if the module gets the object of this slot itself.
@@ -87,6 +88,7 @@ class Layout {
   };
   std::vector<size_t> shown_;    // slots whose objects the module gets
   std::vector<Length> lengths_;  // that they must have
+  std::vector<const engine::ModelClass *> models_;  // of all that are made; each may be there twice
   bool can_be_kept_ = false;
   std::vector<const Item *> checked_;  // what may miss, where the user's functions run
   Ref slot_type_;

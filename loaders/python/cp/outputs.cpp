@@ -131,6 +131,7 @@ struct Outputs::Walk {
 
   // Notes the arrays of a model and its other values, in `values` unless that is null.
   bool model(const Item &item, PyObject *value, PyObject *values) {
+    if (!item.node->model->holds(source)) return false;
     const Ref held = attributes(*item.node->model, value);
     if (!held || PyDict_GET_SIZE(held.get()) != static_cast<Py_ssize_t>(item.inner.size())) {
       return false;

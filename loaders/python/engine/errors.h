@@ -16,4 +16,14 @@ inline Ref missed() {
   return {};
 }
 
+// A miss in place of what a function of the user's has raised.  RuntimeErrors, RecursionError among
+// them, and MemoryErrors stay set: pydantic passes them on, and asking it would run the function
+// again, which doubles the time with every call that it makes inside of this one.
+inline Ref refused() {
+  const bool is_final =
+      PyErr_ExceptionMatches(PyExc_RuntimeError) || PyErr_ExceptionMatches(PyExc_MemoryError);
+  if (!is_final) forget_exception();
+  return {};
+}
+
 }  // namespace tesseract::python::engine

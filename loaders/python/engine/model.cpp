@@ -23,6 +23,9 @@ Ref deep_copy(PyObject *value) {
 
 int visit_model(const ModelClass &model, visitproc visit, void *arg) {
   for (const Ref *held : {&model.type, &model.base, &model.names}) Py_VISIT(held->get());
+  for (const Unchanged *watched : {&model.made, &model.dumped}) {
+    if (const int stop = watched->traverse(visit, arg)) return stop;
+  }
   for (const Field &field : model.fields) {
     for (const Ref *held : {&field.name, &field.key, &field.value}) Py_VISIT(held->get());
     if (const int stop = traverse(field.node, visit, arg)) return stop;
@@ -40,7 +43,7 @@ Ref default_of(const Field &field) {
       return deep_copy(field.value.get());
     case Default::kFactory: {
       Ref made(PyObject_CallNoArgs(field.value.get()));
-      return made ? std::move(made) : missed();
+      return made ? std::move(made) : refused();
     }
     case Default::kRequired:
       break;

@@ -118,7 +118,7 @@ class Names {
 };
 
 Ref accept_model(const ModelClass &model, PyObject *value, Context &context) {
-  if (!PyDict_CheckExact(value)) return {};
+  if (!PyDict_CheckExact(value) || !model.made.holds()) return {};
   Ref dict(PyDict_New());
   if (!dict) return missed();
   Names names(model);
@@ -128,12 +128,14 @@ Ref accept_model(const ModelClass &model, PyObject *value, Context &context) {
     const Ref item(Py_XNewRef(PyDict_GetItemWithError(value, field.key.get())));
     if (!item && PyErr_Occurred()) return missed();
     const Ref accepted = item ? accept(field.node, item.get(), context) : default_of(field);
-    if (!accepted) return missed();
+    if (!accepted) return {};
     if (item) given++;
     if (!(item ? names.add(i) : names.skip(i))) return missed();
     if (PyDict_SetItem(dict.get(), field.name.get(), accepted.get()) < 0) return missed();
   }
-  if (model.extras != Extra::kIgnore && given != PyDict_GET_SIZE(value)) return {};
+  // A function of the user's may have emptied it meanwhile.
+  const Py_ssize_t size = PyDict_GET_SIZE(value);
+  if (model.extras != Extra::kIgnore && given != size && size != 0) return {};
   Ref set = names.finish();
   if (!set) return missed();
   Ref instance = new_instance(model, std::move(dict), std::move(set));
@@ -144,7 +146,7 @@ Ref accept_after(const Node &node, PyObject *value, Context &context) {
   const Ref inner = accept(node.inner[0], value, context);
   if (!inner) return {};
   Ref result(PyObject_CallOneArg(node.function.get(), inner.get()));
-  return result ? std::move(result) : missed();
+  return result ? std::move(result) : refused();
 }
 
 // What another validator makes of the value, given the context.
@@ -155,7 +157,7 @@ Ref accept_foreign(const Node &node, PyObject *value, Context &context) {
   PyObject *arguments[] = {value, given};
   if (!names) return missed();
   Ref result(PyObject_Vectorcall(node.function.get(), arguments, 1, names));
-  return result ? std::move(result) : missed();
+  return result ? std::move(result) : refused();
 }
 
 }  // namespace
@@ -224,7 +226,7 @@ bool provable_dict(const Node &node, PyObject *value) {
 }
 
 bool provable_model(const ModelClass &model, PyObject *value) {
-  if (!PyDict_CheckExact(value)) return false;
+  if (!PyDict_CheckExact(value) || !model.made.holds()) return false;
   Py_ssize_t position = 0, given = 0;
   PyObject *key = nullptr, *ignored = nullptr;
   while (PyDict_Next(value, &position, &key, &ignored)) {

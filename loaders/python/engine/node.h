@@ -85,6 +85,42 @@ struct Field {
 
 enum class Extra : uint8_t { kForbid, kIgnore, kAllow };
 
+// What a module may return for models.
+enum class Source : uint8_t {
+  kGiven,   // dicts
+  kDumped,  // instances of `base`, as they lie in an instance
+};
+
+// Whether a class is still what a tree was compiled for.  A module may change its classes at any
+// time; pydantic goes on with the validators it has built, but looks at some things in each call.
+class Unchanged {
+ public:
+  // Notes what pydantic looks at where it makes instances (`__new__`, the slots) and, with `dumps`,
+  // where it dumps them (the serializer, `model_dump`).  Throws PythonError.
+  void note(PyObject *type, bool dumps);
+
+  // Leaves no exception set, unless one that is no Exception.
+  bool holds() const { return (version_ != 0 && current() == version_) || look_again(); }
+
+  int traverse(visitproc visit, void *arg) const;
+
+ private:
+  // Another number with every change of the class or of its bases; 0: not known.
+  unsigned int current() const {
+    auto *type = reinterpret_cast<PyTypeObject *>(type_.get());
+#if PY_VERSION_HEX < 0x030C0000
+    if (!PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) return 0;
+#endif
+    return type->tp_version_tag;
+  }
+  bool look_again() const;
+
+  static constexpr size_t kLooked = 3;
+  Ref type_, offsets_, found_[kLooked];
+  bool dumps_ = false;
+  mutable unsigned int version_ = 0;
+};
+
 // A class whose instances are made without pydantic.
 struct ModelClass {
   Ref type;  // the generated class
@@ -92,7 +128,14 @@ struct ModelClass {
   Py_ssize_t fields_set = 0, extra = 0, private_attributes = 0;  // offsets of pydantic's slots
   Extra extras = Extra::kForbid;
   std::vector<Field> fields;
-  Ref names;  // frozenset of all fields' names
+  Ref names;         // frozenset of all fields' names
+  Unchanged made;    // of `type`
+  Unchanged dumped;  // of `base`
+
+  // True while `accept` and `plain` of dicts, or of instances, are what pydantic would do.
+  bool holds(Source source) const {
+    return made.holds() && (source == Source::kGiven || dumped.holds());
+  }
 };
 
 // What one call shares: the validation context, made when the first leaf asks for it.
@@ -116,10 +159,6 @@ Ref accept(const Node &node, PyObject *value, Context &context);
 Ref accept_leaf(const Leaf &leaf, PyObject *value, Context &context);
 
 // The same for what a module returned.  Arrays are read-only.
-enum class Source : uint8_t {
-  kGiven,   // dicts for models
-  kDumped,  // instances of `base` for models, as they lie in an instance
-};
 Ref plain(const Node &node, PyObject *value, Source source, Context &context);
 
 // False where `accept` would miss before or between the user's functions, so that these would run

@@ -32,6 +32,7 @@ Ref plain_default(const Field &field, Context &context) {
 
 Ref plain_model(const ModelClass &model, PyObject *value, Source source, Context &context) {
   Ref held;
+  if (!model.holds(source)) return {};
   if (source == Source::kDumped) {
     held = attributes(model, value);
     if (!held) return {};

@@ -110,6 +110,8 @@ void read_model(Node &node, PyObject *description) {
                          &model->private_attributes)
             ? 0
             : -1);
+  model->made.note(model->type.get(), false);
+  model->dumped.note(model->base.get(), true);
   const long extra = PyLong_AsLong(part(description, 3));
   if (extra < 0 || extra > static_cast<long>(Extra::kAllow)) refuse("unknown extra");
   model->extras = static_cast<Extra>(extra);

@@ -20,6 +20,8 @@ COMPONENT = 7
 OUT_OF_MEMORY = 8
 CANCELLED = 9
 
+_LONGEST = 100_000  # characters of a traceback or of a reason
+
 
 class RequestError(ValueError):
     """The request does not fit the component: a path, a position, the JSON document."""
@@ -53,17 +55,28 @@ class OpenError(RuntimeError):
 class EndpointError(RuntimeError):
     """An endpoint raised, or returned what it must not.
 
-    The text holds the formatted traceback, since some clients show nothing else.
+    The text holds the formatted traceback, since some clients show nothing else.  `reason` is the
+    text of the exception at the bottom, where a module has called another or itself: with all that
+    stands between, which the traceback shows, texts would double with each call around.
     """
 
     def __init__(self, endpoint: str, error: Exception, out_of_domain: bool) -> None:
         self.original = error
         self.out_of_domain = out_of_domain
-        self.traceback = "".join(traceback.format_exception(error))
+        self.traceback = _shortened("".join(traceback.format_exception(error)))
+        self.reason: str = error.reason if isinstance(error, EndpointError) else _text(error)
         super().__init__(
-            f"{self.traceback}\nError running Tesseract API {endpoint}: {_text(error)} "
+            f"{self.traceback}\nError running Tesseract API {endpoint}: {_shortened(self.reason)} "
             "(see above for full traceback)"
         )
+
+
+def _shortened(text: str) -> str:
+    """A text that modules may have put into each other without end."""
+    half = _LONGEST // 2
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[:half]}\n[{len(text) - 2 * half} characters left out]\n{text[-half:]}"
 
 
 def _text(error: Exception) -> str:
@@ -138,7 +151,7 @@ def _endpoint_failure(error: EndpointError) -> tuple[int, str | None, str, str]:
     elif isinstance(original, MemoryError):
         status = OUT_OF_MEMORY
     path = original.path if isinstance(original, ResultError) else None
-    message = f"{type(original).__name__}: {_text(original)}"
+    message = f"{type(original).__name__}: {_shortened(error.reason)}"
     return status, path, message, error.traceback
 
 
