@@ -86,8 +86,8 @@ class Layout {
     size_t axis;
     int64_t length;
   };
-  std::vector<size_t> shown_;    // slots whose objects the module gets
-  std::vector<Length> lengths_;  // that they must have
+  std::vector<size_t> shown_;                       // slots whose objects the module gets
+  std::vector<Length> lengths_;                     // that they must have
   std::vector<const engine::ModelClass *> models_;  // of all that are made; each may be there twice
   bool can_be_kept_ = false;
   std::vector<const Item *> checked_;  // what may miss, where the user's functions run
