@@ -15,8 +15,9 @@ namespace tesseract::python {
 // for classes that have it in use.  GIL held.  Throws PythonError.
 void quicken(const engine::Node &node);
 
-// An instance of a class as above that nothing else refers to, without its values, hidden from the
-// collector; null, and the instance dropped, for any other.  GIL held; no exception is left set.
+// An instance of a class as above that nothing else refers to, without its values but for views of
+// no array (spare_view.h), hidden from the collector; null, and the instance dropped, for any
+// other.  GIL held; no exception is left set.
 Ref recycle(Ref instance);
 
 // Has the next call of its class use what `recycle` returned.  Returns the place where it lies
