@@ -54,5 +54,21 @@ TEST(InstancesOfPreparedCalls, AreNewEachTime) {
   }
 }
 
+// The same of the dict of cotangents.
+TEST(VectorsOfPreparedCalls, AreNewEachTime) {
+  const Component component("remakes");
+  ASSERT_EQ(component.opened.status, TESSERACT_OK) << component.opened.message;
+  Prepared call(component, TESSERACT_ENDPOINT_VJP, {"code", "x"}, {"y"}, {"x"});
+  double first = 0;
+  for (const double way : {0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0, 4, 0, 0, 4, 0, 0}) {
+    const size_t length = static_cast<size_t>(first) % 4 == 3 ? 2 : 3;
+    const Numbers code(way), x(Vector(length, 1.0)), seed(Vector(length, ++first));
+    Numbers gradient(Vector(length, 0.0));
+    ASSERT_EQ(call.run({&code.tensor, &x.tensor, &seed.tensor}, {&gradient.tensor}), TESSERACT_OK)
+        << way << call.failure.message << call.failure.traceback;
+    EXPECT_EQ(gradient.values(), Vector(length, 2 * first)) << way;
+  }
+}
+
 }  // namespace
 }  // namespace loader_test

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
-from tesseract_core.runtime import Array, Float64
+from tesseract_core.runtime import Array, Differentiable, Float64
 
 Vector = Array[(None,), Float64]
 
 
 class InputSchema(BaseModel):
     code: Float64
-    x: Vector
+    x: Differentiable[Vector]
 
 
 class OutputSchema(BaseModel):
-    y: Vector
+    y: Differentiable[Vector]
     z: Vector
 
 
@@ -115,3 +115,24 @@ def apply(inputs: InputSchema) -> OutputSchema:
     if code % 100 in (6, 7, 9, 13):
         references.clear()
     return out
+
+
+vectors: list[tuple[dict[str, Any], list[float]]] = []
+
+
+def vector_jacobian_product(
+    inputs: InputSchema, vjp_inputs: set, vjp_outputs: set, cotangent_vector: dict
+) -> Any:
+    code, seed = int(inputs.code), cotangent_vector["y"]
+    assert type(cotangent_vector) is dict and list(cotangent_vector) == ["y"]
+    for vector, values in vectors:
+        assert vector is not cotangent_vector and vector["y"].tolist() == values
+    if code == 1:
+        cotangent_vector["more"] = seed
+    elif code == 2:
+        cotangent_vector["y"] = np.zeros(3)
+    elif code == 3:
+        cotangent_vector.clear()
+    elif code == 4:
+        vectors.append((cotangent_vector, seed.tolist()))
+    return {"x": 2 * seed}
