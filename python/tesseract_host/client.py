@@ -87,7 +87,8 @@ class Tesseract:
             runtime_config: what the module's `get_config()` gives, by name; stronger than the
                 arguments above but `gpu_transport`.
             stream_logs: what the module prints goes to stderr (True) or to this function, which
-                gets one line.
+                gets one line.  It runs on another thread, for which the call waits: it must not
+                call components itself.
             threads: "serial", or "concurrent" if the module may be called by several threads at
                 once.
             export_pythonpath: adds the module's folder to `PYTHONPATH`, for modules whose child
