@@ -88,7 +88,8 @@ class Tesseract:
             runtime_config: what the module's `get_config()` gives, by name; stronger than the
                 arguments above but `gpu_transport`.
             stream_logs: what the module prints goes to stderr (True) or to this function, which
-                gets one line.
+                gets one line.  It runs on another thread, for which the call waits: it must not
+                call components itself.
             threads: "serial"; "concurrent" if the module may be called by several threads at once;
                 "owner" if one and the same thread must load and call it: a thread of the
                 component's own, on which callers wait.

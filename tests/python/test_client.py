@@ -665,3 +665,8 @@ def test_importing_the_package_is_cheap() -> None:
     first, second = done.stdout.strip().split("\n")
     assert "numpy" not in first and "pydantic" not in first
     assert "nothing" in second
+
+
+def test_a_module_without_a_file_that_is_no_component(ours: Any) -> None:
+    with pytest.raises(AttributeError, match="made_up does not define InputSchema"):
+        ours.from_tesseract_api(ModuleType("made_up"))

@@ -187,7 +187,7 @@ class Schemas:
     def __init__(self, module: ModuleType) -> None:
         for name in ("InputSchema", "OutputSchema", "apply"):
             if not hasattr(module, name):
-                raise AttributeError(f"{module.__file__} does not define {name}")
+                raise AttributeError(f"{_place(module)} does not define {name}")
         _check_kinds(module)
         self.inputs: Any = module.InputSchema
         self.outputs: Any = module.OutputSchema
@@ -220,16 +220,21 @@ class Schemas:
         return self._derivatives
 
 
+def _place(module: ModuleType) -> str:
+    """The file of a module, or its name where it has none."""
+    return getattr(module, "__file__", None) or module.__name__
+
+
 def _check_kinds(module: ModuleType) -> None:
     """OpenError where a schema can't be a type, or an endpoint can't be called."""
     for name in ("InputSchema", "OutputSchema"):
         schema = getattr(module, name)
         if isinstance(schema, type) or typing.get_origin(schema) or hasattr(schema, "__value__"):
             continue
-        raise OpenError(f"{module.__file__}: {name} must be a pydantic model, not {schema!r:.80}")
+        raise OpenError(f"{_place(module)}: {name} must be a pydantic model, not {schema!r:.80}")
     for name in FUNCTIONS.values():
         if not callable(getattr(module, name, print)):
-            raise OpenError(f"{module.__file__}: {name} must be a function")
+            raise OpenError(f"{_place(module)}: {name} must be a function")
 
 
 def result_model(title: str, schema: Any) -> type[RootModel[Any]]:
