@@ -1,5 +1,6 @@
 #include "extensions.h"
 
+#include <tesseract_host/ext/adopt.h>
 #include <tesseract_host/ext/nested.h>
 #include <tesseract_host/ext/unload.h>
 
@@ -26,6 +27,20 @@ int32_t error_nested(tesseract_frame *frame, tesseract_error *error) {
     tesseract_error_free(error);
   return status;
 }
+
+int32_t adopt_output(tesseract_frame *frame, uint64_t index, DLManagedTensorVersioned *tensor) {
+  OutputSink *sink = Frame::of(frame)->sink;
+  const bool wanted = index < frame->n_outputs && frame->outputs && frame->outputs[index];
+  if (!sink || !wanted || !tensor) return TESSERACT_ERROR_UNSUPPORTED;
+  try {
+    if (sink->adopt(index, tensor)) return TESSERACT_OK;
+  } catch (...) {
+    // What is wrong with it is told when the component allocates the output.
+  }
+  return TESSERACT_ERROR_UNSUPPORTED;
+}
+
+const tesseract_adopt_table adopt_table = {sizeof(tesseract_adopt_table), 0, adopt_output};
 
 const tesseract_nested_table nested_table = {
     sizeof(tesseract_nested_table),
@@ -123,6 +138,7 @@ int32_t shut_down(double seconds) {
 }  // namespace
 
 const void *host_extension(std::string_view id) {
+  if (id == TESSERACT_ADOPT_ID) return &adopt_table;
   if (id == TESSERACT_NESTED_ID) return &nested_table;
   if (id == TESSERACT_UNLOAD_ID) return &unload_table;
   if (id == TESSERACT_FORK_ID) return &fork_table;

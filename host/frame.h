@@ -22,6 +22,9 @@ class OutputSink {
                       int32_t ndim, const int64_t *shape, DLTensor **tensor) = 0;
   virtual int32_t json(tesseract_frame *frame, std::string_view text) = 0;
 
+  // Takes the tensor over as an output, or throws Failure, or returns false; both leave it alone.
+  virtual bool adopt(uint64_t, DLManagedTensorVersioned *) { return false; }
+
  protected:
   ~OutputSink() = default;
 };

@@ -381,6 +381,22 @@ class GeneralRun final : public OutputSink {
     return TESSERACT_OK;
   }
 
+  bool adopt(uint64_t index, DLManagedTensorVersioned *given) override {
+    uint32_t i = 0;
+    while (i < call_.n_out && call_.out[i].index != index) i++;
+    const Position &position = call_.out[i];
+    Output &output = out_[i];
+    const DLTensor &made = given->dl_tensor;
+    if (abstract_ || output.destination || !result_ || !is_result_memory(made)) return false;
+    check_made(position, made.dtype, made.ndim, made.shape);
+    if (!has_layout(made, position.layout)) return false;
+    bind_lengths(position, made.shape);
+    result_->entries[i].tensor.reset(given);
+    output.tensor = made;
+    output.settled = true;
+    return true;
+  }
+
   // A name that only outputs have is bound by the first that is made.
   void bind_lengths(const Position &position, const int64_t *shape) {
     for (size_t k = 0; !position.any_rank && k < position.lengths.size(); k++) {

@@ -203,7 +203,7 @@ bool check_classes(const tesseract_call &call, const RunRequest &request, const 
 // Takes what a component gives beside tensors in a run whose tensors are all there.
 class ExtraSink final : public OutputSink {
  public:
-  explicit ExtraSink(tesseract_result &result) : result_(result) {}
+  ExtraSink(const tesseract_call &call, tesseract_result &result) : call_(call), result_(result) {}
 
   int32_t allocate(tesseract_frame *frame, uint64_t index, const DLDataType *dtype, int32_t ndim,
                    const int64_t *shape, DLTensor **tensor) override {
@@ -219,8 +219,25 @@ class ExtraSink final : public OutputSink {
     return set_json(result_, frame, text);
   }
 
+  bool adopt(uint64_t index, DLManagedTensorVersioned *given) override {
+    uint32_t i = 0;
+    while (i < call_.n_out && call_.out[i].index != index) i++;
+    tesseract_result::Entry &entry = result_.entries[i];
+    if (entry.destination || !is_result_memory(given->dl_tensor)) return false;
+    const DLTensor &made = given->dl_tensor, &wanted = entry.tensor->dl_tensor;
+    if (!same_dtype(made.dtype, wanted.dtype) || made.ndim != wanted.ndim ||
+        !std::equal(made.shape, made.shape + made.ndim, wanted.shape) ||
+        !has_layout(made, call_.out[i].layout))
+      return false;
+    replaced_.push_back(std::move(entry.tensor));
+    entry.tensor.reset(given);
+    return true;
+  }
+
  private:
+  const tesseract_call &call_;
   tesseract_result &result_;
+  std::vector<OwnedTensor> replaced_;  // which the component may still look at
 };
 
 // Memory on the stack of the run, handed out piece by piece.
@@ -303,7 +320,7 @@ inline void show_outputs(const tesseract_call &call, DLTensor *const *out, Stack
   auto **out = stack.take<DLTensor *>(call.n_out);
   make_outputs(call, request, scratch, *result, out);
   show_outputs(call, out, stack, frame.shown);
-  ExtraSink sink(*result);
+  ExtraSink sink(call, *result);
   frame.sink = &sink;
   if (call.all_outputs) frame.shown.flags |= TESSERACT_FRAME_ALL;
   const int32_t status = invoke(call, frame, slot);

@@ -1,5 +1,6 @@
 /* Where every member of every struct lies, on machines with pointers of 64 bits.  An offset that is
  * here once stays: members are only appended.  layout.py checks that none is missing. */
+#include <tesseract_host/ext/adopt.h>
 #include <tesseract_host/ext/draft/many_seeds.h>
 #include <tesseract_host/ext/draft/python_call.h>
 #include <tesseract_host/ext/nested.h>
@@ -54,6 +55,11 @@ OFFSET(tesseract_nested_table, result_json, 104)
 OFFSET(tesseract_nested_table, result_free, 112)
 OFFSET(tesseract_nested_table, error_message, 120)
 OFFSET(tesseract_nested_table, error_free, 128)
+
+SIZE(tesseract_adopt_table, 16)
+OFFSET(tesseract_adopt_table, size, 0)
+OFFSET(tesseract_adopt_table, flags, 4)
+OFFSET(tesseract_adopt_table, output, 8)
 
 SIZE(tesseract_unload_table, 16)
 OFFSET(tesseract_unload_table, size, 0)

@@ -119,6 +119,11 @@ class Application {
     return {data, data + (tensor->ndim ? tensor->shape[0] : 1)};
   }
 
+  uintptr_t address(int64_t index = 0) const {
+    const DLTensor *tensor = tesseract_result_tensor(result_, index);
+    return tensor ? reinterpret_cast<uintptr_t>(tensor->data) : 0;
+  }
+
  private:
   void call(const Component &component, const Inputs &inputs, double *memory,
             const tesseract_owner *owner) {

@@ -3,6 +3,7 @@
 #include "../engine/errors.h"
 #include "dtype.h"
 #include "errors.h"
+#include "handover.h"
 #include "parts.h"
 #include "results.h"
 
@@ -129,6 +130,22 @@ struct Outputs::Walk {
     while (count > 0) const Ref dropped(arrays[--count].value);
   }
 
+  bool has_large() const {
+    for (size_t i = 0; i < count; i++) {
+      if (is_worth_handing_over(arrays[i].value)) return true;
+    }
+    return false;
+  }
+
+  // True for an array whose memory the frame has taken.
+  static bool gave(Array &array, tesseract_frame *frame) {
+    if (array.item->dtype.lanes != 1 || !is_worth_handing_over(array.value)) return false;
+    const Ref value(std::exchange(array.value, nullptr));
+    if (hand_over(value, array.item->dtype, frame, array.item->position)) return true;
+    array.value = Py_NewRef(value.get());
+    return false;
+  }
+
   // Notes the arrays of a model and its other values, in `values` unless that is null.
   bool model(const Item &item, PyObject *value, PyObject *values) {
     if (!item.node->model->holds(source)) return false;
@@ -184,22 +201,24 @@ struct Outputs::Walk {
   }
 };
 
-bool Outputs::write(PyObject *returned, PyObject *encode, engine::Context &context,
+bool Outputs::write(Ref &returned, PyObject *encode, engine::Context &context,
                     tesseract_frame *frame) const {
   constexpr size_t kFew = 16;
   Walk::Array few[kFew];
   std::unique_ptr<Walk::Array[]> many(arrays_ > kFew ? new Walk::Array[arrays_] : nullptr);
-  Walk walk{PyDict_CheckExact(returned) ? Source::kGiven : Source::kDumped, context,
+  Walk walk{PyDict_CheckExact(returned.get()) ? Source::kGiven : Source::kDumped, context,
             many ? many.get() : few};
   const Ref values = has_json_ ? own(PyDict_New()) : Ref();
-  if (!walk.model(root_, returned, values.get())) {
+  if (!walk.model(root_, returned.get(), values.get())) {
     engine::forget_exception();
     return false;
   }
+  if (walk.has_large()) returned = Ref();
   for (size_t i = 0; i < walk.count; i++) {
-    const Walk::Array &array = walk.arrays[i];
+    Walk::Array &array = walk.arrays[i];
     const size_t position = array.item->position;
     if (position == kNowhere || !frame->outputs[position]) continue;
+    if (!returned && walk.gave(array, frame)) continue;
     if (array.is_exact && wrote_exactly(array.value, array.item->dtype, *frame->outputs[position]))
       continue;
     if (array.value == Py_None) continue;

@@ -21,8 +21,9 @@ class Outputs {
 
   // Checks all that was returned, then writes it.  False for a miss, before anything was written;
   // an exception is then set only for what engine/node.h says.  `encode` makes JSON text of a dict.
-  // Throws HostFailure, CallFailure or PythonError.
-  bool write(PyObject *returned, PyObject *encode, engine::Context &context,
+  // `returned` is dropped where that may spare a copy.  Throws HostFailure, CallFailure or
+  // PythonError.
+  bool write(Ref &returned, PyObject *encode, engine::Context &context,
              tesseract_frame *frame) const;
 
  private:

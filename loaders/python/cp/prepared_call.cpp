@@ -1,10 +1,13 @@
 #include "prepared_call.h"
 
+#include <algorithm>
+
 #include "../engine/errors.h"
 #include "../engine/thread_log.h"
 #include "cancel.h"
 #include "constructor.h"
 #include "errors.h"
+#include "handover.h"
 #include "parts.h"
 #include "results.h"
 #include "settle.h"
@@ -109,8 +112,8 @@ int32_t PreparedCall::call() {
   Ref returned = call_function(function.get());
   if (place && *place) objects_->spare = std::move(*place);
   if (!returned) fail();
-  write(returned.get());
-  if (!objects_->spare) objects_->spare = recycle(std::move(returned));
+  write(returned);
+  if (returned && !objects_->spare) objects_->spare = recycle(std::move(returned));
   return TESSERACT_OK;
 }
 
@@ -181,22 +184,23 @@ void PreparedCall::fail() {
   throw PythonError{};
 }
 
-void PreparedCall::write(PyObject *returned) {
+void PreparedCall::write(Ref &returned) {
   if (plan_.derivative_ ? write_derivatives(returned) : write_outputs(returned)) return;
   if (PyErr_Occurred()) throw PythonError{};
-  const Ref answer = own(PyObject_CallOneArg(plan_.finish_.get(), returned));
+  const Ref answer = own(PyObject_CallOneArg(plan_.finish_.get(), returned.get()));
+  returned = Ref();
   write_results(answer.get(), frame_);
 }
 
 // False for a miss, before anything was written.
-bool PreparedCall::write_outputs(PyObject *returned) {
+bool PreparedCall::write_outputs(Ref &returned) {
   if (plan_.outputs_) {
     return plan_.outputs_->write(returned, plan_.encode_.get(), context_, frame_);
   }
   if (!plan_.output_node_) return false;
-  const bool is_dict = PyDict_CheckExact(returned);
+  const bool is_dict = PyDict_CheckExact(returned.get());
   const engine::Source source = is_dict ? engine::Source::kGiven : engine::Source::kDumped;
-  const Ref tree = engine::plain(*plan_.output_node_, returned, source, context_);
+  const Ref tree = engine::plain(*plan_.output_node_, returned.get(), source, context_);
   if (!tree) return false;
   const Ref answer = own(PyObject_CallOneArg(plan_.extract_.get(), tree.get()));
   write_results(answer.get(), frame_);
@@ -222,21 +226,21 @@ bool PreparedCall::check_row(PyObject *row, const engine::Leaf *leaves, Ref *arr
 }
 
 // As Outputs::write, for dicts of exactly the keys that were asked for.
-bool PreparedCall::write_derivatives(PyObject *returned) {
+bool PreparedCall::write_derivatives(Ref &returned) {
   const Derivative &derivative = *plan_.derivative_;
   const size_t columns = derivative.columns.size();
   const bool is_nested = !derivative.rows.empty();
   const size_t rows = is_nested ? derivative.rows.size() : 1;
-  if (!PyDict_CheckExact(returned)) return false;
-  if (is_nested && PyDict_GET_SIZE(returned) != static_cast<Py_ssize_t>(rows)) return false;
+  if (!PyDict_CheckExact(returned.get())) return false;
+  if (is_nested && PyDict_GET_SIZE(returned.get()) != static_cast<Py_ssize_t>(rows)) return false;
   constexpr size_t kFew = 8;
   Ref few[kFew];
   const size_t count = rows * columns;
   const std::unique_ptr<Ref[]> many(count > kFew ? new Ref[count] : nullptr);
   Ref *const arrays = many ? many.get() : few;
   for (size_t r = 0; r < rows; r++) {
-    PyObject *row =
-        is_nested ? PyDict_GetItemWithError(returned, derivative.rows[r].get()) : returned;
+    PyObject *row = is_nested ? PyDict_GetItemWithError(returned.get(), derivative.rows[r].get())
+                              : returned.get();
     if (!row || !PyDict_CheckExact(row) ||
         PyDict_GET_SIZE(row) != static_cast<Py_ssize_t>(columns)) {
       engine::forget_exception();
@@ -245,8 +249,15 @@ bool PreparedCall::write_derivatives(PyObject *returned) {
     const Ref held(Py_NewRef(row));
     if (!check_row(row, &derivative.leaves[r * columns], arrays + r * columns)) return false;
   }
+  const auto is_large = [](const Ref &array) { return is_worth_handing_over(array.get()); };
+  if (std::any_of(arrays, arrays + count, is_large)) returned = Ref();
   for (size_t i = 0; i < count; i++) {
     if (!frame_->outputs[i]) continue;
+    if (!returned && is_large(arrays[i]) && derivative.dtypes[i].lanes == 1 &&
+        hand_over(arrays[i], derivative.dtypes[i], frame_, i)) {
+      arrays[i] = Ref();
+      continue;
+    }
     PyObject *array = arrays[i].get();
     if (is_exactly(derivative.leaves[i], array) &&
         wrote_exactly(array, derivative.dtypes[i], *frame_->outputs[i])) {

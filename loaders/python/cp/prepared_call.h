@@ -25,9 +25,9 @@ class PreparedCall {
   Ref make_vector() const;
   bool is_untouched_vector() const;
   Ref call_derivative(PyObject *function);
-  void write(PyObject *returned);
-  bool write_outputs(PyObject *returned);
-  bool write_derivatives(PyObject *returned);
+  void write(Ref &returned);
+  bool write_outputs(Ref &returned);
+  bool write_derivatives(Ref &returned);
   bool check_row(PyObject *row, const engine::Leaf *leaves, Ref *arrays);
   [[noreturn]] void fail();
   bool keep();

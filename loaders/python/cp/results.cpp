@@ -4,6 +4,7 @@
 
 #include "dtype.h"
 #include "errors.h"
+#include "handover.h"
 #include "views.h"
 
 namespace tesseract::python {
@@ -104,6 +105,17 @@ Ref item(PyObject *list, Py_ssize_t i) {
   return own(Py_XNewRef(PyList_GetItem(list, i)));
 }
 
+// True for an array whose memory the frame has taken; the list lets it go for that.
+bool gave(PyObject *list, const Ref &value, tesseract_frame *frame, uint64_t position) {
+  DLDataType dtype{};
+  if (!is_worth_handing_over(value.get()) ||
+      !dtype_of(PyArray_DESCR(reinterpret_cast<PyArrayObject *>(value.get())), dtype)) {
+    return false;
+  }
+  check(PyList_SetItem(list, static_cast<Py_ssize_t>(position), Py_NewRef(Py_None)));
+  return hand_over(value, dtype, frame, position);
+}
+
 template <typename Write>
 void write_named(PyObject *list, tesseract_frame *frame, Write write) {
   if (static_cast<uint64_t>(PyList_GET_SIZE(list)) != frame->n_outputs) {
@@ -113,7 +125,8 @@ void write_named(PyObject *list, tesseract_frame *frame, Write write) {
   for (uint64_t i = 0; i < frame->n_outputs; i++) {
     if (!frame->outputs[i]) continue;
     const Ref value = item(list, static_cast<Py_ssize_t>(i));
-    if (value.get() != Py_None) write(value.get(), frame, Output{i, nullptr});
+    if (value.get() == Py_None || gave(list, value, frame, i)) continue;
+    write(value.get(), frame, Output{i, nullptr});
   }
 }
 

@@ -14,6 +14,7 @@
 #include "constructor.h"
 #include "ending.h"
 #include "errors.h"
+#include "handover.h"
 #include "support.h"
 #include "thread_state.h"
 #include "views.h"
@@ -121,6 +122,7 @@ void import_numpy() {
 
 int32_t start(const PythonStart *request, tesseract_frame *frame) {
   host = request->host;
+  find_adoption(host);
   find_lose_thread(*host);
   watch_forks();
   // What a failed start leaves behind can't be started again.
