@@ -227,6 +227,7 @@ def long():
 """
 
 INTERRUPTED = """
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored where the tests run
 threading.Thread(target=interrupt).start()
 try:
     t.apply({"do": long})

@@ -17,6 +17,7 @@ import itertools
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
@@ -280,6 +281,9 @@ def encode_file(name: str) -> str:
 # ---- The finder --------------------------------------------------------------------------------
 
 
+RACY_SECONDS = 2.0
+
+
 class PluginLoader(SourceFileLoader):
     """Gives a module the component's builtins before it is executed."""
 
@@ -290,6 +294,13 @@ class PluginLoader(SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
         module.__dict__["__builtins__"] = self._isolation.builtins
         super().exec_module(module)
+
+    def set_data(self, path: str, data: Any, **settings: Any) -> None:
+        """Caches bytecode, but not of a file that was just written: Python knows files by size and
+        second, so that it would take the bytecode for that of an edit in the same second.
+        """
+        if time.time() - os.stat(self.path).st_mtime > RACY_SECONDS:
+            super().set_data(path, data, **settings)
 
 
 class _PackageLoader(importlib.abc.Loader):
