@@ -127,6 +127,13 @@ struct tesseract_call {
   std::vector<host::Constant> constants;
   std::unique_ptr<host::DerivedCall> derived;
   host::ResolvedSignature resolved;
+
+  // The position out of a wanted output, by its place in the component's arrays.
+  uint32_t find_out(uint64_t index) const {
+    uint32_t i = 0;
+    while (i < n_out && out[i].index != index) i++;
+    return i;
+  }
   std::unique_ptr<host::ResolvedSignature> seen;  // by the component, where dtypes are converted
   std::shared_ptr<const host::OutputNames> names;
 

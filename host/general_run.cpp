@@ -367,8 +367,7 @@ class GeneralRun final : public OutputSink {
 
   int32_t allocate(tesseract_frame *frame, uint64_t index, const DLDataType *dtype, int32_t ndim,
                    const int64_t *shape, DLTensor **tensor) override {
-    uint32_t i = 0;
-    while (i < call_.n_out && call_.out[i].index != index) i++;
+    const uint32_t i = call_.find_out(index);
     const Position &position = call_.out[i];
     Output &output = out_[i];
     if (output.settled) return settled_output(frame, index, dtype, ndim, shape, tensor);
@@ -382,8 +381,7 @@ class GeneralRun final : public OutputSink {
   }
 
   bool adopt(uint64_t index, DLManagedTensorVersioned *given) override {
-    uint32_t i = 0;
-    while (i < call_.n_out && call_.out[i].index != index) i++;
+    const uint32_t i = call_.find_out(index);
     const Position &position = call_.out[i];
     Output &output = out_[i];
     const DLTensor &made = given->dl_tensor;

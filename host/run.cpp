@@ -220,8 +220,7 @@ class ExtraSink final : public OutputSink {
   }
 
   bool adopt(uint64_t index, DLManagedTensorVersioned *given) override {
-    uint32_t i = 0;
-    while (i < call_.n_out && call_.out[i].index != index) i++;
+    const uint32_t i = call_.find_out(index);
     tesseract_result::Entry &entry = result_.entries[i];
     if (entry.destination || !is_result_memory(given->dl_tensor)) return false;
     const DLTensor &made = given->dl_tensor, &wanted = entry.tensor->dl_tensor;

@@ -18,6 +18,13 @@ from tesseract_core.runtime.schema_types import *
 """
 
 
+# Of array leaves, in the order of the contract.
+DTYPES = (
+    *("float16", "float32", "float64", "int8", "int16", "int32", "int64"),
+    *("uint8", "uint16", "uint32", "uint64", "bool", "complex64", "complex128"),
+)
+
+
 class Opened(Protocol):
     """An opened module."""
 

@@ -9,24 +9,7 @@ import numpy as np
 import pytest
 import support
 
-DTYPES = [
-    "float16",
-    "float32",
-    "float64",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "bool",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "complex64",
-    "complex128",
-]
-
-FIELDS = [f"Array[(2,), {dtype!r}]" for dtype in DTYPES] + [
+FIELDS = [f"Array[(2,), {dtype!r}]" for dtype in support.DTYPES] + [
     "Array[(2,), None]",
     "Array[..., 'float64']",
     "Array[(None, 2), 'float32']",
@@ -41,7 +24,7 @@ FIELDS = [f"Array[(2,), {dtype!r}]" for dtype in DTYPES] + [
 def values() -> list[Any]:
     """Edges of each dtype, in several forms."""
     found: list[Any] = []
-    for dtype in DTYPES:
+    for dtype in support.DTYPES:
         kind = np.dtype(dtype).kind
         if kind in "iu":
             limits = np.iinfo(dtype)

@@ -76,7 +76,8 @@ bool is_worth_handing_over(PyObject *value) {
 
 bool hand_over(const Ref &value, DLDataType dtype, tesseract_frame *frame, uint64_t position) {
   auto *array = reinterpret_cast<PyArrayObject *>(value.get());
-  if (!PyArray_IS_C_CONTIGUOUS(array) || !PyArray_ISNOTSWAPPED(array)) return false;
+  if (dtype.lanes != 1 || !PyArray_IS_C_CONTIGUOUS(array) || !PyArray_ISNOTSWAPPED(array))
+    return false;
   PyArrayObject *owner = sole_owner(array);
   auto *handed = owner ? static_cast<Handed *>(std::calloc(1, sizeof(Handed))) : nullptr;
   if (!handed) return false;

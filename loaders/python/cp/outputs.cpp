@@ -139,7 +139,7 @@ struct Outputs::Walk {
 
   // True for an array whose memory the frame has taken.
   static bool gave(Array &array, tesseract_frame *frame) {
-    if (array.item->dtype.lanes != 1 || !is_worth_handing_over(array.value)) return false;
+    if (!is_worth_handing_over(array.value)) return false;
     const Ref value(std::exchange(array.value, nullptr));
     if (hand_over(value, array.item->dtype, frame, array.item->position)) return true;
     array.value = Py_NewRef(value.get());

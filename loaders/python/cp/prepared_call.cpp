@@ -253,8 +253,7 @@ bool PreparedCall::write_derivatives(Ref &returned) {
   if (std::any_of(arrays, arrays + count, is_large)) returned = Ref();
   for (size_t i = 0; i < count; i++) {
     if (!frame_->outputs[i]) continue;
-    if (!returned && is_large(arrays[i]) && derivative.dtypes[i].lanes == 1 &&
-        hand_over(arrays[i], derivative.dtypes[i], frame_, i)) {
+    if (!returned && is_large(arrays[i]) && hand_over(arrays[i], derivative.dtypes[i], frame_, i)) {
       arrays[i] = Ref();
       continue;
     }

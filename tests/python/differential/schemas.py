@@ -6,24 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import support
 from hypothesis import strategies as st
-
-DTYPES = (
-    "float16",
-    "float32",
-    "float64",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "bool",
-    "complex64",
-    "complex128",
-)
 
 
 class Type(NamedTuple):
@@ -47,7 +31,7 @@ class Schema(NamedTuple):
 @st.composite
 def arrays(draw: st.DrawFn) -> Type:
     """An array type; differentiable or not."""
-    dtype = draw(st.sampled_from((*DTYPES, None)))
+    dtype = draw(st.sampled_from((*support.DTYPES, None)))
     axis = st.sampled_from((None, None, 0, 1, 2, 3))
     shape: Any = draw(st.one_of(st.just(...), st.lists(axis, max_size=3).map(tuple)))
     text = f"Array[{'...' if shape is ... else repr(shape)}, {dtype!r}]"
@@ -162,7 +146,7 @@ def array_values(draw: st.DrawFn, shape: Any, dtype: str | None) -> Any:
     if lengths and draw(st.integers(0, 7)) == 0:
         position = draw(st.integers(0, len(lengths) - 1))
         lengths[position] = draw(st.sampled_from([1, 2]))
-    given = draw(st.sampled_from((dtype or "float32", dtype or "int16", *DTYPES)))
+    given = draw(st.sampled_from((dtype or "float32", dtype or "int16", *support.DTYPES)))
     array = filled(draw, tuple(lengths), given)
     form = draw(st.sampled_from(["array", "array", "list", "item", "layout", "encoded"]))
     if form == "list":
