@@ -27,9 +27,7 @@ pythons() {
     fi
     venv=$root/.venv-$version
     folder=build-python$version
-    [[ -x $venv/bin/python ]] || quietly "$venv" "$interpreter" -m venv "$venv"
-    quietly "pip install for Python $version" "$venv/bin/python" -m pip install \
-      --disable-pip-version-check -r .ci/requirements.txt
+    make_venv "$venv" "$interpreter"
     (
       VIRTUAL_ENV=$venv PATH=$venv/bin:$PATH
       compile "$folder" -Dpythons="$venv/bin/python" -Dbench=false

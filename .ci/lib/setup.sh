@@ -79,17 +79,23 @@ if not found:
 END
 }
 
+# make_venv FOLDER INTERPRETER: a virtual environment with the development requirements, made where
+# there is none that is complete.
+make_venv() {
+  local folder=$1 interpreter=$2 stamp=$1/.complete wanted
+  wanted=$("$interpreter" -c 'import sys; print(sys.version, sys.base_prefix)'; cat .ci/requirements.txt)
+  [[ ! -f $stamp || $(<"$stamp") != "$wanted" ]] || return 0
+  rm -rf "$folder"
+  quietly "virtual environment ${folder##*/}" "$interpreter" -m venv "$folder"
+  # The pip of older Pythons doesn't find its way through these requirements.
+  quietly "pip for ${folder##*/}" "$folder/bin/python" -m pip install --disable-pip-version-check 'pip>=24'
+  quietly "pip install into ${folder##*/}" "$folder/bin/python" -m pip install \
+    --disable-pip-version-check -r .ci/requirements.txt
+  printf '%s' "$wanted" >"$stamp"
+}
+
 setup_venv() {
-  local stamp wanted
-  wanted=$("$python" -c 'import sys; print(sys.version, sys.base_prefix)'; cat .ci/requirements.txt)
-  stamp=.venv/.complete
-  if [[ ! -f $stamp || $(<"$stamp") != "$wanted" ]]; then
-    rm -rf .venv
-    quietly "virtual environment .venv" "$python" -m venv .venv
-    quietly "pip install into .venv" .venv/bin/python -m pip install --disable-pip-version-check \
-      -r .ci/requirements.txt
-    printf '%s' "$wanted" >"$stamp"
-  fi
+  make_venv .venv "$python"
   export VIRTUAL_ENV=$root/.venv PATH=$root/.venv/bin:$PATH
   # Build folders lie beside each other, so that what one compiled serves the next, the wheel's too.
   export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
