@@ -27,7 +27,7 @@ pythons() {
     fi
     venv=$root/.venv-$version
     folder=build-python$version
-    make_venv "$venv" "$interpreter"
+    make_venv "$venv" "$interpreter" "${requirements[@]}"
     (
       VIRTUAL_ENV=$venv PATH=$venv/bin:$PATH
       compile "$folder" -Dpythons="$venv/bin/python" -Dbench=false

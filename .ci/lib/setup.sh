@@ -79,23 +79,26 @@ if not found:
 END
 }
 
-# make_venv FOLDER INTERPRETER: a virtual environment with the development requirements, made where
-# there is none that is complete.
+requirements=(-r .ci/requirements.txt -r .ci/requirements-jax.txt)
+
+# make_venv FOLDER INTERPRETER REQUIREMENT...: a virtual environment with these (arguments of pip
+# install), made where there is none that is complete.
 make_venv() {
   local folder=$1 interpreter=$2 stamp=$1/.complete wanted
-  wanted=$("$interpreter" -c 'import sys; print(sys.version, sys.base_prefix)'; cat .ci/requirements.txt)
+  shift 2
+  wanted=$("$interpreter" -c 'import sys; print(sys.version, sys.base_prefix)'; echo "$@"; cat .ci/*.txt)
   [[ ! -f $stamp || $(<"$stamp") != "$wanted" ]] || return 0
   rm -rf "$folder"
   quietly "virtual environment ${folder##*/}" "$interpreter" -m venv "$folder"
   # The pip of older Pythons doesn't find its way through these requirements.
   quietly "pip for ${folder##*/}" "$folder/bin/python" -m pip install --disable-pip-version-check 'pip>=24'
   quietly "pip install into ${folder##*/}" "$folder/bin/python" -m pip install \
-    --disable-pip-version-check -r .ci/requirements.txt
+    --disable-pip-version-check "$@"
   printf '%s' "$wanted" >"$stamp"
 }
 
 setup_venv() {
-  make_venv .venv "$python"
+  make_venv .venv "$python" "${requirements[@]}"
   export VIRTUAL_ENV=$root/.venv PATH=$root/.venv/bin:$PATH
   # Build folders lie beside each other, so that what one compiled serves the next, the wheel's too.
   export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
