@@ -1,4 +1,4 @@
-"""What a call costs from JAX, beside XLA's own foreign call, callbacks and tesseract-jax in one run.
+"""What a call costs from JAX, beside XLA's foreign call, callbacks and tesseract-jax, in one run.
 
     python tests/bench/jax_calls.py PLUGIN BARE
 
