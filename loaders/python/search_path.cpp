@@ -1,5 +1,6 @@
 #include "search_path.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "failure.h"
@@ -48,17 +49,17 @@ std::string first_package(const std::vector<std::string> &candidates) {
 Parts find_parts(const std::string &tag, const std::string &who, const std::string &installed) {
   const std::string file = "tesseract_python_" + tag + ".so";
   std::vector<std::string> loaders, packages;
-  for (const std::string &folder : split_paths(std::getenv("TESSERACT_HOST_LOADER_PATH"))) {
-    loaders.push_back(folder + "/" + file);
-    packages.push_back(folder + "/tesseract_host");
-  }
-  for (const std::string &package : {installed, surrounding_package()}) {
-    if (package.empty()) continue;
-    loaders.push_back(package + kLibraries + "/" + file);
-    packages.push_back(package);
-  }
-  loaders.push_back(own_folder() + "/" + file);
-  packages.push_back(own_folder() + "/python/tesseract_host");
+  const auto look = [&](const std::string &loader, const std::string &package) {
+    if (std::find(loaders.begin(), loaders.end(), loader) == loaders.end())
+      loaders.push_back(loader);
+    if (std::find(packages.begin(), packages.end(), package) == packages.end())
+      packages.push_back(package);
+  };
+  for (const std::string &folder : split_paths(std::getenv("TESSERACT_HOST_LOADER_PATH")))
+    look(folder + "/" + file, folder + "/tesseract_host");
+  for (const std::string &package : {installed, surrounding_package()})
+    if (!package.empty()) look(package + kLibraries + "/" + file, package);
+  look(own_folder() + "/" + file, own_folder() + "/python/tesseract_host");
 
   const Parts parts{first_file(loaders), first_package(packages)};
   if (parts.loader.empty()) {

@@ -52,6 +52,9 @@ def cases() -> dict[str, tuple[str, str, dict[str, Any]]]:
     for size in (1 << 10, 1 << 20, 10 << 20):
         payload = {"inputs": {"x": _vector(size // 8, "float64")}}
         found[f"{size >> 10} KiB -> the same"] = ("growth", "apply", payload)
+    for size in (1 << 20, 8 << 20):
+        payload = {"inputs": {"length": size // 8}}
+        found[f"{size >> 20} MiB made, host allocates"] = ("makes", "apply", payload)
     return found
 
 

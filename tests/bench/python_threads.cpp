@@ -2,8 +2,6 @@
 // call costs beside a thread that keeps Python busy, and what a thread of a component's own costs.
 //
 //   python_threads <module> [seconds per figure]
-#include <tesseract_host/host.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -13,53 +11,17 @@
 #include <thread>
 #include <vector>
 
+#include "prepared_call.h"
+
 namespace {
+
+using bench::Call;
 
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
-
-void check(int32_t status, tesseract_error *error) {
-  if (status == TESSERACT_OK) return;
-  std::fprintf(stderr, "%s\n", tesseract_error_message(error, nullptr));
-  std::exit(1);
-}
-
-// A component with one prepared call, whose inputs are all JSON.
-class Call {
- public:
-  Call(const std::string &module, const std::string &options, const std::string &json) {
-    tesseract_open_options opening = TESSERACT_OPEN_OPTIONS_INIT;
-    opening.json = {options.data(), options.size()};
-    tesseract_error *error = nullptr;
-    check(tesseract_from_tesseract_api(module.data(), module.size(), &opening, &component_, &error),
-          error);
-    tesseract_leaves inputs = TESSERACT_LEAVES_INIT;
-    inputs.json = {json.data(), json.size()};
-    tesseract_signature signature = TESSERACT_SIGNATURE_INIT;
-    signature.endpoint = TESSERACT_ENDPOINT_APPLY;
-    signature.inputs = &inputs;
-    check(tesseract_prepare(component_, &signature, &call_, &error), error);
-    run();
-  }
-  Call(const Call &) = delete;
-  Call &operator=(const Call &) = delete;
-  ~Call() {
-    tesseract_call_free(call_);
-    tesseract_close(component_);
-  }
-
-  void run() const {
-    tesseract_error *error = nullptr;
-    check(tesseract_call_run(call_, nullptr, nullptr, nullptr, nullptr, &error), error);
-  }
-
- private:
-  tesseract_component *component_ = nullptr;
-  tesseract_call *call_ = nullptr;
-};
 
 // Calls per second, all threads together; thread i runs calls[i].
 double throughput(const std::vector<const Call *> &calls, double seconds) {
@@ -114,7 +76,10 @@ void print_latency(const char *what, const Call &call, double seconds, int pause
 
 int main(int argc, char **argv) {
   if (argc < 2) return 2;
-  const std::string module = argv[1], serial = "{}", owner = R"({"threads": "owner"})";
+  const std::string module = argv[1];
+  const auto call_of = [&](const std::string &json) {
+    return bench::CallOf{.module = module, .json = json};
+  };
   const double seconds = argc > 2 ? std::atof(argv[2]) : 2.0;
 
   std::printf("one thread, two threads with a component each\n");
@@ -123,15 +88,16 @@ int main(int argc, char **argv) {
         std::pair("computing without the GIL, some 1 ms", R"({"blocks": 6})"),
         std::pair("computing without the GIL, some 10 ms", R"({"blocks": 60})"),
         std::pair("computing with the GIL, 1 ms", R"({"spin": 1e-3})")}) {
-    const Call one(module, serial, json), two(module, serial, json);
+    const Call one(call_of(json)), two(call_of(json));
     print_scaling(what, one, two, seconds);
   }
 
   std::printf("\na call that does nothing\n");
-  const Call nothing(module, serial, "{}"), bound(module, owner, "{}");
+  const Call nothing(call_of("{}"));
+  const Call bound({.module = module, .options = R"({"threads": "owner"})"});
   print_latency("on the caller's thread", nothing, seconds);
   print_latency("on a thread of the component's own", bound, seconds);
-  const Call busy(module, serial, R"({"spin": 0.1})");
+  const Call busy(call_of(R"({"spin": 0.1})"));
   std::atomic<bool> stop{false};
   std::thread other([&] {
     while (!stop) busy.run();

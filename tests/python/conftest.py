@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -81,3 +82,21 @@ def component(tmp_path: Path) -> Callable[..., Any]:
         return loader.open(str(path), options, log)
 
     return open_
+
+
+def _tesseract_of(name: str) -> Any:
+    if name == "tesseract_core":
+        pytest.importorskip("tesseract_core.runtime")
+    return importlib.import_module(name).Tesseract
+
+
+@pytest.fixture(params=["tesseract_host", "tesseract_core"])
+def both(request: pytest.FixtureRequest) -> Any:
+    """Either class `Tesseract`."""
+    return _tesseract_of(request.param)
+
+
+@pytest.fixture
+def ours() -> Any:
+    """The class `Tesseract` of this host."""
+    return _tesseract_of("tesseract_host")

@@ -10,7 +10,6 @@ import importlib.util
 import pickle
 import subprocess
 import sys
-import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
@@ -62,23 +61,6 @@ POINT = {"x": [1.0, 2.0]}
 def configuration(opened: Any) -> SimpleNamespace:
     """What the module ONLY_APPLY sees by `get_config`."""
     return SimpleNamespace(**opened.apply({})["c"])
-
-
-def tesseract_of(name: str) -> Any:
-    if name == "tesseract_core":
-        pytest.importorskip("tesseract_core.runtime")
-    return importlib.import_module(name).Tesseract
-
-
-@pytest.fixture(params=["tesseract_host", "tesseract_core"])
-def both(request: pytest.FixtureRequest) -> Any:
-    """Either class."""
-    return tesseract_of(request.param)
-
-
-@pytest.fixture
-def ours() -> Any:
-    return tesseract_of("tesseract_host")
 
 
 @pytest.fixture
@@ -529,6 +511,11 @@ def test_a_module_object_without_a_file(ours: Any) -> None:
         del sys.modules["made_up"]
 
 
+def test_a_module_without_a_file_that_is_no_component(ours: Any) -> None:
+    with pytest.raises(AttributeError, match="made_up does not define InputSchema"):
+        ours.from_tesseract_api(ModuleType("made_up"))
+
+
 NESTED = """
 from tesseract_core import Tesseract
 inner = None
@@ -564,87 +551,6 @@ def test_a_module_may_call_another(both: Any, path: Path, tmp_path: Path) -> Non
     assert support.same(result, {"y": np.array([3.0]), "c": "outer"})
 
 
-# ---- Threads -----------------------------------------------------------------------------------
-
-MEETING = """
-import threading
-inside, most = [0], [0]
-lock = threading.Lock()
-class InputSchema(BaseModel):
-    wait: float = 0.0
-class OutputSchema(BaseModel):
-    most: int
-def apply(inputs):
-    import time
-    with lock:
-        inside[0] += 1
-        most[0] = max(most[0], inside[0])
-    time.sleep(inputs.wait)
-    with lock:
-        inside[0] -= 1
-    return {"most": most[0]}
-"""
-
-
-def in_threads(call: Callable[[], Any], count: int = 4) -> list[Any]:
-    results: list[Any] = []
-    threads = [threading.Thread(target=lambda: results.append(call())) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
-
-
-def test_calls_are_made_one_at_a_time(both: Any, tmp_path: Path) -> None:
-    opened = both.from_tesseract_api(support.write(tmp_path / "meeting", MEETING))
-    results = in_threads(lambda: opened.apply({"wait": 0.02})["most"])
-    assert results == [1] * 4
-
-
-def test_or_at_once_if_wished(ours: Any, tmp_path: Path) -> None:
-    file = support.write(tmp_path / "meeting", MEETING)
-    opened = ours.from_tesseract_api(file, threads="concurrent")
-    assert max(in_threads(lambda: opened.apply({"wait": 0.2})["most"])) > 1
-    with pytest.raises(ValueError, match="threads"):
-        ours.from_tesseract_api(file, threads="many")
-
-
-def test_a_call_may_call_its_own_component(ours: Any, tmp_path: Path) -> None:
-    source = support.schema_source(
-        "call: Any = None", "n: int", "return {'n': inputs.call() if inputs.call else 1}"
-    )
-    opened = ours.from_tesseract_api(support.write(tmp_path / "again", source))
-    assert opened.apply({"call": lambda: opened.apply({})["n"] + 1}) == {"n": 2}
-
-
-FORKING = """
-import os, sys, threading, time
-sys.path.insert(0, {package!r})
-from tesseract_host import Tesseract
-t = Tesseract.from_tesseract_api({path!r})
-thread = threading.Thread(target=t.apply, args=({{"wait": 0.5}},))
-thread.start()
-time.sleep(0.2)
-child = os.fork()
-if child == 0:
-    t.apply({{}})
-    os._exit(7)
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-thread.join()
-"""
-
-
-def test_a_child_need_not_wait_for_the_parents_call(tmp_path: Path) -> None:
-    file = support.write(tmp_path / "meeting", MEETING)
-    package = str(Path(support.__file__).parents[2] / "python")
-    script = FORKING.format(package=package, path=str(file))
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
-    )
-    assert done.stdout.strip() == "7", done.stderr
-
-
 # ---- Importing ---------------------------------------------------------------------------------
 
 
@@ -665,8 +571,3 @@ def test_importing_the_package_is_cheap() -> None:
     first, second = done.stdout.strip().split("\n")
     assert "numpy" not in first and "pydantic" not in first
     assert "nothing" in second
-
-
-def test_a_module_without_a_file_that_is_no_component(ours: Any) -> None:
-    with pytest.raises(AttributeError, match="made_up does not define InputSchema"):
-        ours.from_tesseract_api(ModuleType("made_up"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 import numpy as np
@@ -110,10 +111,27 @@ STATUSES = [
 
 @pytest.mark.parametrize(("code", "head", "status"), STATUSES)
 def test_statuses(component: Any, code: str, head: str, status: int) -> None:
-    got, path, message, traceback = classified(component, code, head)
+    got, path, message, text = classified(component, code, head)
     assert (got, path) == (status, None)
     assert "v" in message
-    assert "Traceback" in traceback and "in helper" in traceback
+    assert "Traceback" in text and "in helper" in text
+
+
+@pytest.mark.parametrize("code", [3, "0"])
+def test_bad_requests_show_no_frames_of_ours(component: Any, code: Any) -> None:
+    opened = component(MODULE)
+    with pytest.raises(ValueError) as caught:
+        opened.call("apply", {"inputs": {"code": code, "q": 1}})
+    assert "Traceback" in "".join(traceback.format_exception(caught.value))
+    status, _, message, text = failures.classify(caught.value)
+    assert status == SCHEMA and "q" in message
+    assert "Traceback" not in text and "ApplyInputSchema" in text
+
+
+def test_bad_options_show_no_frames_of_ours(component: Any) -> None:
+    with pytest.raises(ValueError, match="unknown option nope") as caught:
+        component(MODULE, nope=1)
+    assert failures.classify(caught.value)[3] == ""
 
 
 def test_an_exception_type_registered_by_one_component_is_its_own(tmp_path: Any) -> None:

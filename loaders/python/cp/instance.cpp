@@ -4,6 +4,7 @@
 #include "errors.h"
 #include "escape.h"
 #include "prepared.h"
+#include "start.h"
 #include "support.h"
 #include "thread_state.h"
 #include "views.h"
@@ -187,6 +188,7 @@ int32_t open(const tesseract_source *source, const tesseract_plugin_table **plug
     *instance = made.release();
     return TESSERACT_OK;
   });
+  if (status == TESSERACT_OK) trim_memory();
   if (status != TESSERACT_OK) {
     const Pause pause;
     log->cut();

@@ -3,9 +3,13 @@
 #define TESSERACT_IMPORTS_NUMPY
 #include "python.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "../engine/module.h"
 #include "../engine/numpy.h"
@@ -118,6 +122,13 @@ int32_t prepare(const PythonStart *request, tesseract_frame *frame) {
 
 void import_numpy() {
   if (PyArray_ImportNumPyAPI() < 0) throw PythonError{};
+}
+
+void trim_memory() {
+#ifdef __GLIBC__
+  static std::atomic<bool> done{false};
+  if (!joined && !done.exchange(true)) malloc_trim(0);
+#endif
 }
 
 int32_t start(const PythonStart *request, tesseract_frame *frame) {

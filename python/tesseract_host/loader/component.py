@@ -252,15 +252,16 @@ def checked_options(options: dict[str, Any]) -> str:
             status=INVALID_ARGUMENT,
         )
     threads = options.get("threads")
-    if threads not in THREADS:
-        known = ", ".join(f'"{name}"' for name in THREADS if name)
-        own = (
-            ""
-            if threads != "owner"
-            else (": a component with a thread of its own is opened by the host or by Tesseract")
-        )
+    if threads == "owner":
         raise RequestError(
-            f"threads must be one of {known} here, not {threads!r}{own}", status=INVALID_ARGUMENT
+            'threads is "owner": a component with a thread of its own is opened by the host or by '
+            "Tesseract",
+            status=INVALID_ARGUMENT,
+        )
+    if threads not in THREADS:
+        raise RequestError(
+            f'threads must be "serial", "concurrent" or "owner", not {threads!r}',
+            status=INVALID_ARGUMENT,
         )
     if not isinstance(options.get("runtime_config") or {}, dict):
         raise RequestError("runtime_config must be an object", status=INVALID_ARGUMENT)
@@ -271,7 +272,7 @@ def module_file(path: str) -> Path:
     """The absolute path of a module's file."""
     file = Path(path).expanduser().absolute()
     if file.is_dir():
-        raise OpenError(f"{file} is not a file but a folder")
+        raise OpenError(f"{file} is not a file but a folder; give the path of its tesseract_api.py")
     if not file.exists():
         raise FileNotFoundError(f"{file} does not exist")
     return file

@@ -110,13 +110,24 @@ def remember(error: ValidationError, schema: Any) -> None:
 
 
 def classify(error: BaseException) -> tuple[int, str | None, str, str]:
-    """Status, path of the leaf at fault or None, message, and traceback of an exception."""
+    """Status, path of the leaf at fault or None, message, and traceback of an exception, which is
+    "" where the message says everything.
+    """
     if isinstance(error, EndpointError):
         return _endpoint_failure(error)
-    text = "".join(traceback.format_exception(error))
+    text = _traceback(error)
     if isinstance(error, ValidationError):
         return _validation_failure(error, text)
     return _status(error), getattr(error, "path", None), _message(error), text
+
+
+def _traceback(error: BaseException) -> str:
+    """Without the frames of a bad request, which are all pydantic's and this package's."""
+    if isinstance(error, ValidationError):
+        return "".join(traceback.format_exception_only(error))
+    if isinstance(error, RequestError) and error.__cause__ is None:
+        return ""
+    return "".join(traceback.format_exception(error))
 
 
 def _message(error: BaseException) -> str:
