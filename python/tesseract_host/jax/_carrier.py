@@ -43,6 +43,14 @@ class Carrier:
 
     def __call__(self, _context: Any, results: Sequence[Any], *operands: Any) -> None:
         """Fills the results; what it raises becomes the error of the program."""
+        try:
+            self._run(results, operands)
+        except CallError:
+            raise
+        except BaseException as error:
+            raise self._error(_text(error), _code(error)) from None
+
+    def _run(self, results: Sequence[Any], operands: Sequence[Any]) -> None:
         inputs = [_read_only(operand) for operand in operands]
         destinations = [np.asarray(result) for result in results]
         if not self._batch:
@@ -144,8 +152,26 @@ class Carrier:
                     stacklevel=2,
                 )
 
-    def _error(self, text: str) -> RuntimeError:
-        return RuntimeError(f"{self._spec.handle.name}: {LONG[self._endpoint]}: {text}")
+    def _error(self, text: str, code: str = "INTERNAL") -> CallError:
+        return CallError(f"{code}: {self._spec.handle.name}: {LONG[self._endpoint]}: {text}")
+
+
+class CallError(RuntimeError):
+    """What a program's error says of a failed call."""
+
+
+def _text(error: BaseException) -> str:
+    if isinstance(error, Exception):
+        return f"{type(error).__name__}: {error}"
+    return f"the component raised {type(error).__name__} ({error}), which doesn't end the program"
+
+
+def _code(error: BaseException) -> str:
+    if isinstance(error, NotImplementedError):
+        return "UNIMPLEMENTED"
+    if isinstance(error, MemoryError):
+        return "RESOURCE_EXHAUSTED"
+    return "INVALID_ARGUMENT" if isinstance(error, ValueError) else "INTERNAL"
 
 
 def _read_only(buffer: Any) -> np.ndarray[Any, Any]:

@@ -123,3 +123,26 @@ def plain_array(value: Any) -> Any:
 def is_wide(dtype: Any) -> bool:
     """Whether JAX would narrow this dtype, because 64 bits are switched off."""
     return jax.dtypes.canonicalize_dtype(dtype) != dtype
+
+
+def open_jaxpr(jaxpr: Any) -> tuple[Any, list[Any]]:
+    """A jaxpr and its constants, closed or not."""
+    inner = getattr(jaxpr, "jaxpr", jaxpr)
+    return inner, list(getattr(jaxpr, "consts", ()) or ())
+
+
+def scan_counts(parameters: Any) -> tuple[int, int]:
+    """How many of a scan's operands are constants, and how many are carried."""
+    if "num_carry" in parameters:
+        return parameters["num_consts"], parameters["num_carry"]
+    constants, carried, _scanned = parameters["ft_in"].unpack()
+    return len(constants), len(carried)
+
+
+def bind_again(equation: Any, operands: Sequence[Any]) -> Any:
+    """The results of an equation for these operands."""
+    parameters = equation.primitive.get_bind_params(equation.params)
+    if isinstance(parameters, tuple):  # before 0.9 with what it calls apart
+        functions, parameters = parameters
+        return equation.primitive.bind(*functions, *operands, **parameters)
+    return equation.primitive.bind(*operands, **parameters)
