@@ -1,4 +1,11 @@
-"""Lowering: how compiled programs call components."""
+"""Lowering: how compiled programs call components, in one of three lanes.
+
+| lane | for | form |
+|---|---|---|
+| native | shared libraries | a foreign call, on any thread of XLA's |
+| python | modules that don't use JAX | a foreign call, in a program that runs on its caller's thread |
+| carrier | modules that use JAX; whatever the others can't take | JAX's callback on buffers |
+"""
 
 from __future__ import annotations
 
@@ -7,9 +14,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.experimental.buffer_callback import buffer_callback
 from jax.interpreters import mlir
 
+from tesseract_host.jax import _adapter, _compat
+from tesseract_host.jax._call_text import NotText, spec_text
 from tesseract_host.jax._carrier import Carrier
 from tesseract_host.jax._primitives import (
     ENDPOINTS,
@@ -17,7 +27,10 @@ from tesseract_host.jax._primitives import (
     missing_p,
     result_types,
 )
-from tesseract_host.jax._spec import LONG, Spec
+from tesseract_host.jax._spec import LONG, Lane, Spec
+
+# TESSERACT_ERROR_… of a call that can't be prepared.
+_INVALID = (1, 2, 3)
 
 
 def _lower(
@@ -32,8 +45,31 @@ def _lower(
 ) -> Any:
     _check_offered(spec, endpoint)
     types = result_types(endpoint, spec, wrt, outs, forward)
+    lane = lane_of(spec)
+    if lane == "carrier" and _compat.for_export(context) and not _adapter.missing():
+        lane = "python"
+    if lane != "carrier":
+        try:
+            text = spec_text(endpoint, spec, wrt, outs, batch, types)
+        except NotText as error:
+            if spec.handle.kind == "native":
+                raise TypeError(f"{spec.handle.name}: {error}") from None
+        else:
+            return _foreign(context, operands, spec, endpoint, text, lane)
     carrier = Carrier(endpoint, spec, wrt, outs, batch, types)
     return _by_callback(context, operands, carrier, spec.options.stateful)
+
+
+def lane_of(spec: Spec) -> Lane:
+    """The lane that was asked for, else the one for what the component is."""
+    if spec.options.lane is not None:
+        return spec.options.lane
+    handle = spec.handle
+    if handle.kind == "native":
+        return "native"
+    if handle.client.uses_jax or _adapter.missing():
+        return "carrier"
+    return "python"
 
 
 def _check_offered(spec: Spec, endpoint: str) -> None:
@@ -43,6 +79,32 @@ def _check_offered(spec: Spec, endpoint: str) -> None:
             f"{spec.handle.name} has no {LONG[endpoint]} endpoint, which this derivative needs; "
             f"it has {names}"
         )
+
+
+def _foreign(
+    context: Any, operands: Any, spec: Spec, endpoint: str, text: str, lane: Lane
+) -> Any:
+    """A call of the adapter's handler, which is told by texts what to call."""
+    identity = _adapter.add(spec.handle.client)
+    key = _adapter.key_of(identity, endpoint, text)
+    status, message = _adapter.prepare(identity, endpoint, text, key)
+    if status:
+        raise _refused(status, message)
+    if lane == "python":
+        _compat.keep_on_caller(context)
+    rule = jax.ffi.ffi_lowering(_adapter.TARGET, has_side_effect=spec.options.stateful)
+    return rule(
+        context,
+        *operands,
+        endpoint=endpoint,
+        key=np.uint64(key),
+        spec=text,
+        tesseract=identity,
+    )
+
+
+def _refused(status: int, message: str) -> Exception:
+    return (ValueError if status in _INVALID else RuntimeError)(message)
 
 
 def _by_callback(context: Any, operands: Any, carrier: Carrier, stateful: bool) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import jax
 
-from tesseract_host.jax import _identity, _schema
+from tesseract_host.jax import _schema
 from tesseract_host.jax._layout import Layout
 from tesseract_host.jax._outputs import Outputs, Type
 
@@ -34,6 +34,7 @@ class Handle:
     def __init__(self, client: Any) -> None:
         self.client = client
         self.name: str = _name(client)
+        self.kind: str = getattr(client, "kind", "python")
         self.endpoints = frozenset(client.names)
         self.inputs, self.outputs = _schema.of_client(client)
         self.stateful = False
@@ -41,11 +42,6 @@ class Handle:
         self.lane: Lane | None = None  # None: chosen by what the component is
         self.layouts: dict[Any, Layout] = {}
         self.specs: dict[Any, Spec] = {}
-
-    @property
-    def identity(self) -> str:
-        """Its name in compiled programs."""
-        return _identity.of(self.client)
 
     def layout(self, treedef: Any) -> Layout:
         """Where the leaves of inputs of this structure stand."""
