@@ -21,13 +21,11 @@ from jax.interpreters import mlir
 from tesseract_host.jax import _adapter, _compat
 from tesseract_host.jax._call_text import NotText, spec_text
 from tesseract_host.jax._carrier import Carrier
-from tesseract_host.jax._primitives import (
-    ENDPOINTS,
-    Batch,
-    missing_p,
-    result_types,
-)
+from tesseract_host.jax._outputs import Type
+from tesseract_host.jax._primitives import ENDPOINTS, Batch, missing_p, result_types
 from tesseract_host.jax._spec import LONG, Lane, Spec
+
+Indices = tuple[int, ...]
 
 # TESSERACT_ERROR_… of a call that can't be prepared.
 _INVALID = (1, 2, 3)
@@ -38,8 +36,8 @@ def _lower(
     context: Any,
     *operands: Any,
     spec: Spec,
-    wrt: tuple[int, ...],
-    outs: tuple[int, ...],
+    wrt: Indices,
+    outs: Indices,
     batch: Batch,
     forward: bool = True,
 ) -> Any:
@@ -49,13 +47,14 @@ def _lower(
     if lane == "carrier" and _compat.for_export(context) and not _adapter.missing():
         lane = "python"
     if lane != "carrier":
+        own = _own_types(endpoint, spec, wrt, outs, types)
         try:
-            text = spec_text(endpoint, spec, wrt, outs, batch, types)
+            text = spec_text(endpoint, spec, wrt, outs, batch, own)
         except NotText as error:
             if spec.handle.kind == "native":
                 raise TypeError(f"{spec.handle.name}: {error}") from None
         else:
-            return _foreign(context, operands, spec, endpoint, text, lane)
+            return _foreign(context, operands, spec, endpoint, text, lane, own)
     carrier = Carrier(endpoint, spec, wrt, outs, batch, types)
     return _by_callback(context, operands, carrier, spec.options.stateful)
 
@@ -81,8 +80,29 @@ def _check_offered(spec: Spec, endpoint: str) -> None:
         )
 
 
+def _own_types(
+    endpoint: str, spec: Spec, wrt: Indices, outs: Indices, types: tuple[Type, ...]
+) -> tuple[Type, ...]:
+    """The types of results as the component gives them, which may be others than JAX is to see."""
+    if endpoint == "jacobian":
+        return result_types(endpoint, spec, wrt, outs)
+    if endpoint != "vjp":
+        return types
+    declared = [spec.leaf(i).dtype for i in wrt]
+    return tuple(
+        (shape, dtype if own is None else np.dtype(own))
+        for (shape, dtype), own in zip(types, declared, strict=True)
+    )
+
+
 def _foreign(
-    context: Any, operands: Any, spec: Spec, endpoint: str, text: str, lane: Lane
+    context: Any,
+    operands: Any,
+    spec: Spec,
+    endpoint: str,
+    text: str,
+    lane: Lane,
+    types: tuple[Type, ...],
 ) -> Any:
     """A call of the adapter's handler, which is told by texts what to call."""
     identity = _adapter.add(spec.handle.client)
@@ -92,15 +112,28 @@ def _foreign(
         raise _refused(status, message)
     if lane == "python":
         _compat.keep_on_caller(context)
-    rule = jax.ffi.ffi_lowering(_adapter.TARGET, has_side_effect=spec.options.stateful)
-    return rule(
-        context,
-        *operands,
-        endpoint=endpoint,
-        key=np.uint64(key),
-        spec=text,
-        tesseract=identity,
-    )
+    effect = spec.options.stateful
+    attributes = {
+        "endpoint": endpoint,
+        "key": np.uint64(key),
+        "spec": text,
+        "tesseract": identity,
+    }
+    wanted = [aval.dtype for aval in context.avals_out]
+    if wanted == [dtype for _shape, dtype in types]:
+        rule = jax.ffi.ffi_lowering(_adapter.TARGET, has_side_effect=effect)
+        return rule(context, *operands, **attributes)
+
+    def converted(*arguments: Any) -> list[Any]:
+        results = [
+            jax.ShapeDtypeStruct(aval.shape, dtype)
+            for aval, (_shape, dtype) in zip(context.avals_out, types, strict=True)
+        ]
+        call = jax.ffi.ffi_call(_adapter.TARGET, results, has_side_effect=effect)
+        found = call(*arguments, **attributes)
+        return [value.astype(dtype) for value, dtype in zip(found, wanted, strict=True)]
+
+    return mlir.lower_fun(converted, multiple_results=True)(context, *operands)
 
 
 def _refused(status: int, message: str) -> Exception:
