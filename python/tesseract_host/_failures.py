@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tesseract_host.loader import failures
 from tesseract_host.loader.failures import EndpointError, OpenError
 from tesseract_host.runtime.errors import Cancelled
