@@ -69,7 +69,7 @@ class HostComponent:
         """Counts of calls and copies since open, as `tesseract_statistics` has them."""
         return self._native.statistics()  # type: ignore[no-any-return]
 
-    # ---- Calls: arrays by path, and a JSON document ------------------------------------------------
+    # ---- Calls: arrays by path, and a JSON document ----------------------------------------------
 
     def apply(
         self, inputs: Arrays, json: str = "{}", of: Collection[str] | None = None
