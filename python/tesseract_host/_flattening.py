@@ -67,7 +67,9 @@ class Flattened:
         document, patterns = {}, []
         for key, item in value.items():
             if not isinstance(key, str):
-                raise InputError(f"{_place(steps)}: the key {key!r} is no text", _path(steps))
+                raise InputError(
+                    f"{_place(steps)}: the key {key!r} is no text", _path(steps) or None
+                )
             step, below = (Step("name", key), None) if node is None else node.child(key)
             inside, pattern = self._value(item, below, (*steps, step))
             patterns.append(pattern)
@@ -125,6 +127,8 @@ class Flattened:
     def _plain(self, value: Any, steps: Steps) -> tuple[Any, Pattern]:
         """A value of the document that holds no tensors."""
         if type(value) in _PLAIN:
+            if type(value) is int and not -(2**63) <= value < 2**64:
+                raise InputError(f"{_place(steps)}: {value} has more than 64 bits", _path(steps))
             return value, ("value", value)
         if isinstance(value, enum.Enum):
             return self._plain(value.value, steps)[0], ("value", value)
@@ -157,7 +161,7 @@ def to_array(value: Any, leaf: Mapping[str, Any], path: str) -> np.ndarray[Any, 
 
     Numbers get the declared dtype if they fit; of all else the host decides.
     """
-    if type(value) is np.ndarray and value.dtype.isnative and value.dtype.kind in "fiubc":
+    if type(value) is np.ndarray and value.dtype.isnative and _is_known(value.dtype):
         return value
     declared = leaf.get("dtype")
     if declared is not None and type(value) in (bool, int, float):
@@ -170,7 +174,7 @@ def to_array(value: Any, leaf: Mapping[str, Any], path: str) -> np.ndarray[Any, 
         array = array.astype(_dtype(declared))
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
-    if array.dtype.kind not in "fiubc" and not _is_extended(array.dtype):
+    if not _is_known(array.dtype):
         raise InputError(
             f"{path}: expected an array of numbers, not {_described(value, array)}", path
         )
@@ -205,8 +209,15 @@ def _dtype(name: str) -> np.dtype[Any] | None:
         return None
 
 
-def _is_extended(dtype: np.dtype[Any]) -> bool:
-    return dtype.name in ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+_SIZES = {"f": 8, "i": 8, "u": 8, "b": 1, "c": 16}  # the largest, which leave long doubles out
+
+
+def _is_known(dtype: np.dtype[Any]) -> bool:
+    return dtype.itemsize <= _SIZES.get(dtype.kind, 0) or dtype.name in (
+        "bfloat16",
+        "float8_e4m3fn",
+        "float8_e5m2",
+    )
 
 
 def _described(value: Any, array: np.ndarray[Any, Any]) -> str:
