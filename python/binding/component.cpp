@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "call.h"
 #include "errors.h"
 
 namespace tesseract::binding {
@@ -124,6 +125,8 @@ PyGetSetDef properties[] = {
 
 PyMethodDef methods[] = {
     {"text", text, METH_O, "text(which): one of the host's texts about the component."},
+    {"prepare", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(prepare_call)),
+     METH_FASTCALL, "prepare(endpoint, paths, arrays, json, of, wrt, seeds) -> Call"},
     {"statistics", statistics, METH_NOARGS, "Counts of calls and copies since open, by name."},
     {},
 };

@@ -2,7 +2,9 @@
 #define TESSERACT_IMPORTS_NUMPY
 #include "python.h"
 
+#include "call.h"
 #include "component.h"
+#include "endpoint.h"
 #include "errors.h"
 
 namespace tesseract::binding {
@@ -53,6 +55,8 @@ PyObject *create() {
     check(PyModule_AddIntConstant(module.get(), "REVISION", kRevision));
     check(PyModule_AddStringConstant(module.get(), "host_version", tesseract_host_version()));
     add_component_type(module.get());
+    add_call_type(module.get());
+    add_endpoint_type(module.get());
     return module.release();
   });
 }

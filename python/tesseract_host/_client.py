@@ -49,7 +49,7 @@ _all: weakref.WeakSet[Client] = weakref.WeakSet()
 
 
 class Life:
-    """What keeps a component open: held by its client and by the host, where that has adopted it."""
+    """What keeps a component open: its client has it, and the host, where that has adopted it."""
 
 
 class Client:
@@ -206,8 +206,8 @@ def _name(source: str | os.PathLike[str] | ModuleType) -> str:
 
 def _opened(source: str | os.PathLike[str] | ModuleType, options: dict[str, Any]) -> Component:
     if isinstance(source, ModuleType):
-        return ImportedComponent(source, options, _log)
-    component = Component(os.fspath(source), options, _log)
+        return ImportedComponent(source, options, log_line)
+    component = Component(os.fspath(source), options, log_line)
     sys.modules[ALIAS] = component.module
     return component
 
@@ -220,7 +220,7 @@ def endpoint_names(component: Component) -> list[str]:
     return [name for name in ENDPOINTS if SHORT.get(name, name) in there]
 
 
-def _log(level: int, line: str) -> None:
+def log_line(level: int, line: str) -> None:
     """What becomes of what a module prints outside of runs, and of what the loader says of it."""
     logging.getLogger(__package__).log(LOG_LEVELS.get(level, logging.DEBUG), "%s", line)
 

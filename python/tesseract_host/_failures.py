@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tesseract_host.loader import failures
 from tesseract_host.loader.failures import EndpointError, OpenError
 from tesseract_host.runtime.errors import Cancelled
@@ -33,11 +31,20 @@ class ComponentError(EndpointError):
         self, text: str, traceback: str | None, out_of_domain: bool, path: str | None
     ) -> None:
         RuntimeError.__init__(self, f"{traceback}\n{text}" if traceback else text)
-        self.original = self
+        self._inner: Exception | None = None
         self.out_of_domain = out_of_domain
         self.traceback = traceback or ""
         self.reason = text
         self.path = path
+
+    @property
+    def original(self) -> Exception:  # type: ignore[override]
+        """Without a reference to itself, which would keep what its traceback refers to."""
+        return self._inner or self
+
+    @original.setter
+    def original(self, error: Exception) -> None:
+        self._inner = error
 
 
 def exception(

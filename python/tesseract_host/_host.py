@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeAlias
 
 from tesseract_host import _native
 from tesseract_host._failures import exception
@@ -14,6 +14,8 @@ from tesseract_host.loader import Component, live
 
 NAME = "tesseract_host._native._host"
 REVISION = 1
+
+Arrays: TypeAlias = Mapping[str, Any]  # NumPy arrays by leaf path
 
 # TESSERACT_TEXT_…
 DESCRIPTION = 1
@@ -66,6 +68,94 @@ class HostComponent:
     def statistics(self) -> dict[str, int]:
         """Counts of calls and copies since open, as `tesseract_statistics` has them."""
         return self._native.statistics()  # type: ignore[no-any-return]
+
+    # ---- Calls: arrays by path, and a JSON document ----------------------------------------------
+
+    def apply(
+        self, inputs: Arrays, json: str = "{}", of: Collection[str] | None = None
+    ) -> tuple[dict[str, Any], str]:
+        """Evaluates the component.
+
+        Args:
+            inputs: NumPy arrays by leaf path, not copied.
+            json: all other inputs, a JSON object.
+            of: the paths of the outputs that are wanted; None: all.
+
+        Returns:
+            Arrays by path, which own their memory, scalars at rank 0, None for an output that the
+            component left out; and the outputs that are no arrays, as a JSON object.
+        """
+        call = self._prepare(1, inputs, json, of, None)
+        values, document, others = call.run(tuple(inputs.values()))
+        return dict([*zip(call.of, values, strict=True), *others]), document
+
+    def jvp(
+        self,
+        inputs: Arrays,
+        tangents: Arrays,
+        json: str = "{}",
+        of: Collection[str] | None = None,
+    ) -> dict[str, Any]:
+        """Tangents of outputs by path, of tangents by the paths of inputs."""
+        call = self._prepare(2, inputs, json, of, tuple(tangents), tangents)
+        return self._derived(call, call.of, inputs, tangents)
+
+    def vjp(
+        self,
+        inputs: Arrays,
+        cotangents: Arrays,
+        json: str = "{}",
+        wrt: Collection[str] | None = None,
+    ) -> dict[str, Any]:
+        """Gradients by the paths of inputs, of cotangents by the paths of outputs."""
+        call = self._prepare(3, inputs, json, tuple(cotangents), wrt, cotangents)
+        return self._derived(call, call.wrt, inputs, cotangents)
+
+    def jacobian(
+        self,
+        inputs: Arrays,
+        json: str = "{}",
+        of: Collection[str] | None = None,
+        wrt: Collection[str] | None = None,
+    ) -> dict[str, dict[str, Any]]:
+        """Derivatives by output path and input path, of shape `(*output, *input)`."""
+        call = self._prepare(4, inputs, json, of, wrt)
+        values = iter(call.run(tuple(inputs.values()))[0])
+        return {row: {column: next(values) for column in call.wrt} for row in call.of}
+
+    def abstract_eval(self, inputs: Arrays, json: str = "{}") -> tuple[dict[str, Any], str]:
+        """Shapes and dtypes of the outputs: `{"shape": …, "dtype": …}` by path.
+
+        Of the arrays given only shape and dtype are looked at; a length that can't be told is None.
+        """
+        call = self._prepare(5, inputs, json, None, None)
+        values, document, others = call.run(tuple(inputs.values()))
+        return dict([*zip(call.of, values, strict=True), *others]), document
+
+    def _prepare(
+        self,
+        endpoint: int,
+        inputs: Arrays,
+        json: str,
+        of: Collection[str] | None,
+        wrt: Collection[str] | None,
+        seeds: Arrays | None = None,
+    ) -> Any:
+        return self._native.prepare(
+            endpoint,
+            tuple(inputs),
+            tuple(inputs.values()),
+            json,
+            None if of is None else tuple(of),
+            None if wrt is None else tuple(wrt),
+            tuple((seeds or {}).values()),
+        )
+
+    def _derived(
+        self, call: Any, names: tuple[str, ...], inputs: Arrays, seeds: Arrays
+    ) -> dict[str, Any]:
+        values, _, _ = call.run((*inputs.values(), *seeds.values()))
+        return dict(zip(names, values, strict=True))
 
     def __repr__(self) -> str:
         return f"<HostComponent {self.name!r}>"
