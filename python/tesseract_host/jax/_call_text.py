@@ -79,10 +79,22 @@ def _expected(spec: Spec) -> Any:
     outputs = spec.outputs
     tree = jax.tree.unflatten(outputs.treedef, _filled(outputs))
     try:
-        found = _others(tree, "")
+        found = _others(_pruned(tree), "")
     except NotText:
         return None
     return found if isinstance(found, dict) else None
+
+
+def _pruned(tree: Any) -> Any:
+    """A tree in which containers that hold arrays and nothing else are arrays."""
+    if isinstance(tree, Mapping):
+        tree = {key: _pruned(value) for key, value in tree.items()}
+        items = list(tree.values())
+    elif isinstance(tree, list | tuple):
+        tree = items = [_pruned(value) for value in tree]
+    else:
+        return tree
+    return _ARRAY if items and all(item is _ARRAY for item in items) else tree
 
 
 def _filled(outputs: Any) -> list[Any]:

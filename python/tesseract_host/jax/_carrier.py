@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import itertools
+import threading
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -48,6 +50,8 @@ class Carrier:
         except CallError:
             raise
         except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and _is_main():
+                _thread.interrupt_main()  # the caller is to get it, and JAX would keep it
             raise self._error(_text(error), _code(error)) from None
 
     def _run(self, results: Sequence[Any], operands: Sequence[Any]) -> None:
@@ -158,6 +162,10 @@ class Carrier:
 
 class CallError(RuntimeError):
     """What a program's error says of a failed call."""
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def _text(error: BaseException) -> str:
