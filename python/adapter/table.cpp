@@ -1,5 +1,7 @@
 #include "table.h"
 
+#include <tesseract_host/ext/reference.h>
+
 #include <map>
 #include <mutex>
 
@@ -8,10 +10,29 @@ namespace {
 
 // ---- Components ---------------------------------------------------------------------------------
 
-// A component under its identity.  Kept while something is prepared from it.
-struct Registration {
-  tesseract_component *component;
-  std::string name;
+// Null in a host that is older than this library; components must then stay open until removed.
+const tesseract_reference_table *references() {
+  static const auto *const table = static_cast<const tesseract_reference_table *>(
+      tesseract_host_extension(TESSERACT_REFERENCE_ID, TESSERACT_NTS));
+  return table;
+}
+
+// A component under its identity, and a reference to it: somebody may close it while another thread
+// prepares a call.
+class Registration {
+ public:
+  Registration(tesseract_component *known, std::string known_as)
+      : component(known), name(std::move(known_as)) {
+    if (references()) references()->hold(component);
+  }
+  ~Registration() {
+    if (references()) references()->drop(component);
+  }
+  Registration(const Registration &) = delete;
+  Registration &operator=(const Registration &) = delete;
+
+  tesseract_component *const component;
+  const std::string name;
 };
 using RegistrationReference = std::shared_ptr<const Registration>;
 
@@ -208,8 +229,7 @@ Use prepare_entry(const Name &name) {
 }
 
 void add_component(std::string_view identity, tesseract_component *component) {
-  auto made =
-      std::make_shared<const Registration>(Registration{component, name_of(component, identity)});
+  auto made = std::make_shared<const Registration>(component, name_of(component, identity));
   Calls::Freed freed;
   RegistrationReference old;
   Shared &all = shared();

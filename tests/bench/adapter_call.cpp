@@ -61,9 +61,8 @@ class Case {
 
   // Nanoseconds of one call.
   double direct() const {
-    return measure([this] {
-      tesseract_call_run(call_, in_.data(), out_.data(), nullptr, nullptr, nullptr);
-    });
+    return measure(
+        [this] { tesseract_call_run(call_, in_.data(), out_.data(), nullptr, nullptr, nullptr); });
   }
   double handled() {
     return measure([this] { tesseract_jax_cpu(&frame_); });
@@ -79,8 +78,8 @@ class Case {
   }
 
   void open(const char *plugin, int n_in, int n_out) {
-    const std::string json = "{\"inputs\":" + std::to_string(n_in) + ",\"outputs\":" +
-                             std::to_string(n_out) + ",\"named\":1,\"serial\":0}";
+    const std::string json = "{\"inputs\":" + std::to_string(n_in) +
+                             ",\"outputs\":" + std::to_string(n_out) + ",\"named\":1,\"serial\":0}";
     tesseract_open_options options = TESSERACT_OPEN_OPTIONS_INIT;
     options.json = {json.data(), json.size()};
     tesseract_error *error = nullptr;
