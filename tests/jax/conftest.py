@@ -39,12 +39,20 @@ def _wide(request: pytest.FixtureRequest) -> Iterator[None]:
     jax.config.update("jax_enable_x64", before)
 
 
-@pytest.fixture(params=["python", "carrier"])
-def lane(request: pytest.FixtureRequest) -> str:
-    """How Python components are called from compiled programs."""
-    if request.param == "python":
+@pytest.fixture(params=["python", "carrier", "client"])
+def lane(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How Python components are called from compiled programs.
+
+    "client" is the carrier lane of a build without the adapter.
+    """
+    pytest.importorskip("jax", reason="jax is not installed")
+    if request.param != "client":
         jax_support.needs_adapter()
-    return str(request.param)
+        return str(request.param)
+    from tesseract_host.jax import _adapter
+
+    monkeypatch.setattr(_adapter, "missing", lambda: "switched off by a test")
+    return "carrier"
 
 
 @pytest.fixture

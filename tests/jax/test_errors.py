@@ -176,7 +176,11 @@ def abstract_eval(abstract_inputs):
 """
 
 
-def test_denormal_numbers_are_not_flushed_inside(opened: Any) -> None:
+def test_denormal_numbers_are_not_flushed_inside(
+    opened: Any, request: pytest.FixtureRequest
+) -> None:
+    if request.node.callspec.params["lane"] == "client":
+        pytest.skip("the floating-point mode is set by the adapter")
     component = opened(DENORMAL)
     x = np.full(3, 1e-40, np.float32)
     found = jax.jit(lambda x: component({"x": x})["y"])(x)

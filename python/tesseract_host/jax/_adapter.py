@@ -9,6 +9,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Iterator
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,19 @@ PLATFORMS = {"cpu": "tesseract_jax_cpu", "CUDA": "tesseract_jax_cuda"}
 
 # TESSERACT_…
 _OK = 0
+_ERRORS: dict[int, type[Exception]] = {
+    1: ValueError,
+    2: ValueError,
+    4: NotImplementedError,
+    6: ValueError,
+    8: MemoryError,
+}
+_CODES = {
+    **dict.fromkeys((1, 2, 6), "INVALID_ARGUMENT"),
+    **dict.fromkeys((3, 4), "UNIMPLEMENTED"),
+    **dict.fromkeys((5, 10, 11), "FAILED_PRECONDITION"),
+    8: "RESOURCE_EXHAUSTED",
+}
 
 _Warn = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint64)
 _text = (ctypes.c_char_p, ctypes.c_uint64)
@@ -32,6 +46,16 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "tesseract_jax_prepare": (
         ctypes.c_int32,
         (*_text, *_text, *_text, ctypes.c_uint64, ctypes.POINTER(ctypes.c_void_p)),
+    ),
+    "tesseract_jax_run": (
+        ctypes.c_int32,
+        (
+            ctypes.c_uint64,
+            *(ctypes.c_void_p, ctypes.c_int64),
+            *(ctypes.c_void_p, ctypes.c_int64),
+            ctypes.c_uint64,
+            ctypes.POINTER(ctypes.c_void_p),
+        ),
     ),
     "tesseract_jax_free": (None, (ctypes.c_void_p,)),
     "tesseract_jax_on_difference": (None, (_Warn,)),
@@ -115,20 +139,47 @@ def key_of(identity: str, endpoint: str, spec: str) -> int:
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "little") & (2**63 - 1)
 
 
-def prepare(identity: str, endpoint: str, spec: str, key: int) -> tuple[int, str]:
-    """Prepares a call; a status of the C interface and a message."""
+@dataclass(frozen=True)
+class Prepared:
+    """A call that the adapter has prepared: what a program has to say to make it."""
+
+    identity: str
+    endpoint: str
+    spec: str
+    key: int
+
+
+def prepare(client: Any, endpoint: str, spec: str) -> Prepared:
+    """Prepares a call, so that what is wrong with it is said before a program runs.
+
+    Raises ValueError, NotImplementedError or RuntimeError.
+    """
+    identity = add(client)
+    key = key_of(identity, endpoint, spec)
     message = ctypes.c_void_p()
     texts: list[Any] = []
     for text in (identity, endpoint, spec):
         data = text.encode()
         texts += [data, len(data)]
     status = library().tesseract_jax_prepare(*texts, key, ctypes.byref(message))
+    if status != _OK:
+        raise _ERRORS.get(status, RuntimeError)(taken_text(message))
+    return Prepared(identity, endpoint, spec, key)
+
+
+def taken_text(message: Any) -> str:
+    """A message of the library, which is freed."""
     if not message.value:
-        return status, ""
+        return "the call failed"
     try:
-        return status, ctypes.string_at(message.value).decode(errors="replace")
+        return ctypes.string_at(message.value).decode(errors="replace")
     finally:
         library().tesseract_jax_free(message)
+
+
+def code(status: int) -> str:
+    """What XLA calls the errors of a status."""
+    return _CODES.get(status, "INTERNAL")
 
 
 def calls(identity: str, endpoint: str) -> int:

@@ -1,16 +1,19 @@
-"""Calls of a component from a callback that JAX makes on the buffers of a program."""
+"""Calls of a client from a callback that JAX makes on the buffers of a program.
+
+For what can't be told to the adapter: static values that JSON doesn't hold; and everything, where
+there is no adapter.
+"""
 
 from __future__ import annotations
 
-import _thread
 import itertools
-import threading
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from tesseract_host.jax._host_carrier import CallError, interrupt_later
 from tesseract_host.jax._outputs import Type
 from tesseract_host.jax._primitives import Batch, batch_sizes
 from tesseract_host.jax._spec import LONG, Spec
@@ -50,8 +53,8 @@ class Carrier:
         except CallError:
             raise
         except BaseException as error:
-            if isinstance(error, KeyboardInterrupt) and _is_main():
-                _thread.interrupt_main()  # the caller is to get it, and JAX would keep it
+            if isinstance(error, KeyboardInterrupt):
+                interrupt_later()
             raise self._error(_text(error), _code(error)) from None
 
     def _run(self, results: Sequence[Any], operands: Sequence[Any]) -> None:
@@ -158,14 +161,6 @@ class Carrier:
 
     def _error(self, text: str, code: str = "INTERNAL") -> CallError:
         return CallError(f"{code}: {self._spec.handle.name}: {LONG[self._endpoint]}: {text}")
-
-
-class CallError(RuntimeError):
-    """What a program's error says of a failed call."""
-
-
-def _is_main() -> bool:
-    return threading.current_thread() is threading.main_thread()
 
 
 def _text(error: BaseException) -> str:

@@ -21,14 +21,12 @@ from jax.interpreters import mlir
 from tesseract_host.jax import _adapter, _compat
 from tesseract_host.jax._call_text import NotText, spec_text
 from tesseract_host.jax._carrier import Carrier
+from tesseract_host.jax._host_carrier import HostCarrier
 from tesseract_host.jax._outputs import Type
 from tesseract_host.jax._primitives import ENDPOINTS, Batch, missing_p, result_types
 from tesseract_host.jax._spec import LONG, Lane, Spec
 
 Indices = tuple[int, ...]
-
-# TESSERACT_ERROR_… of a call that can't be prepared.
-_INVALID = (1, 2, 3)
 
 
 def _lower(
@@ -43,20 +41,42 @@ def _lower(
 ) -> Any:
     _check_offered(spec, endpoint)
     types = result_types(endpoint, spec, wrt, outs, forward)
+    own = _own_types(endpoint, spec, wrt, outs, types)
+    prepared = _prepared(endpoint, spec, wrt, outs, batch, own)
+    stateful = spec.options.stateful
+    if prepared is None:
+        carrier = Carrier(endpoint, spec, wrt, outs, batch, types)
+        return _by_callback(context, operands, carrier, types, stateful)
     lane = lane_of(spec)
-    if lane == "carrier" and _compat.for_export(context) and not _adapter.missing():
-        lane = "python"
-    if lane != "carrier":
-        own = _own_types(endpoint, spec, wrt, outs, types)
-        try:
-            text = spec_text(endpoint, spec, wrt, outs, batch, own)
-        except NotText as error:
-            if spec.handle.kind == "native":
-                raise TypeError(f"{spec.handle.name}: {error}") from None
-        else:
-            return _foreign(context, operands, spec, endpoint, text, lane, own)
-    carrier = Carrier(endpoint, spec, wrt, outs, batch, types)
-    return _by_callback(context, operands, carrier, spec.options.stateful)
+    if lane == "carrier" and not _compat.for_export(context):
+        host_carrier = HostCarrier(prepared, len(operands), len(types))
+        return _by_callback(context, operands, host_carrier, own, stateful)
+    if lane == "python":
+        _compat.keep_on_caller(context)
+    return _foreign(context, operands, prepared, own, stateful)
+
+
+def _prepared(
+    endpoint: str,
+    spec: Spec,
+    wrt: Indices,
+    outs: Indices,
+    batch: Batch,
+    types: tuple[Type, ...],
+) -> _adapter.Prepared | None:
+    """The call as the adapter has it; None if it can't have it, and the client must be called."""
+    is_native = spec.handle.kind == "native"
+    if _adapter.missing():
+        if is_native:
+            raise RuntimeError(f"{spec.handle.name} can't be called from JAX: {_adapter.missing()}")
+        return None
+    try:
+        text = spec_text(endpoint, spec, wrt, outs, batch, types)
+    except NotText as error:
+        if is_native:
+            raise TypeError(f"{spec.handle.name}: {error}") from None
+        return None
+    return _adapter.prepare(spec.handle.client, endpoint, text)
 
 
 def lane_of(spec: Spec) -> Lane:
@@ -98,53 +118,56 @@ def _own_types(
 def _foreign(
     context: Any,
     operands: Any,
-    spec: Spec,
-    endpoint: str,
-    text: str,
-    lane: Lane,
+    prepared: _adapter.Prepared,
     types: tuple[Type, ...],
+    stateful: bool,
 ) -> Any:
     """A call of the adapter's handler, which is told by texts what to call."""
-    identity = _adapter.add(spec.handle.client)
-    key = _adapter.key_of(identity, endpoint, text)
-    status, message = _adapter.prepare(identity, endpoint, text, key)
-    if status:
-        raise _refused(status, message)
-    if lane == "python":
-        _compat.keep_on_caller(context)
-    effect = spec.options.stateful
     attributes = {
-        "endpoint": endpoint,
-        "key": np.uint64(key),
-        "spec": text,
-        "tesseract": identity,
+        "endpoint": prepared.endpoint,
+        "key": np.uint64(prepared.key),
+        "spec": prepared.spec,
+        "tesseract": prepared.identity,
     }
-    wanted = [aval.dtype for aval in context.avals_out]
-    if wanted == [dtype for _shape, dtype in types]:
-        rule = jax.ffi.ffi_lowering(_adapter.TARGET, has_side_effect=effect)
+    if _as_wanted(context, types):
+        rule = jax.ffi.ffi_lowering(_adapter.TARGET, has_side_effect=stateful)
         return rule(context, *operands, **attributes)
+    results = _structures(context, types)
+    call = jax.ffi.ffi_call(_adapter.TARGET, results, has_side_effect=stateful)
+    return _converted(context, operands, functools.partial(call, **attributes))
+
+
+def _by_callback(
+    context: Any, operands: Any, carrier: Any, types: tuple[Type, ...], stateful: bool
+) -> Any:
+    """By JAX's own callback on buffers, the one way on which modules may use JAX themselves."""
+    results = _structures(context, types)
+    return _converted(
+        context, operands, buffer_callback(carrier, results, has_side_effect=stateful)
+    )
+
+
+def _as_wanted(context: Any, types: tuple[Type, ...]) -> bool:
+    return [aval.dtype for aval in context.avals_out] == [dtype for _shape, dtype in types]
+
+
+def _structures(context: Any, types: tuple[Type, ...]) -> list[Any]:
+    return [
+        jax.ShapeDtypeStruct(aval.shape, dtype)
+        for aval, (_shape, dtype) in zip(context.avals_out, types, strict=True)
+    ]
+
+
+def _converted(context: Any, operands: Any, call: Any) -> Any:
+    """The results of a call in the dtypes in which JAX is to see them."""
 
     def converted(*arguments: Any) -> list[Any]:
-        results = [
-            jax.ShapeDtypeStruct(aval.shape, dtype)
-            for aval, (_shape, dtype) in zip(context.avals_out, types, strict=True)
+        found = call(*arguments)
+        return [
+            value.astype(aval.dtype) for value, aval in zip(found, context.avals_out, strict=True)
         ]
-        call = jax.ffi.ffi_call(_adapter.TARGET, results, has_side_effect=effect)
-        found = call(*arguments, **attributes)
-        return [value.astype(dtype) for value, dtype in zip(found, wanted, strict=True)]
 
     return mlir.lower_fun(converted, multiple_results=True)(context, *operands)
-
-
-def _refused(status: int, message: str) -> Exception:
-    return (ValueError if status in _INVALID else RuntimeError)(message)
-
-
-def _by_callback(context: Any, operands: Any, carrier: Carrier, stateful: bool) -> Any:
-    """By JAX's own callback on buffers, the one way on which modules may use JAX themselves."""
-    results = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in context.avals_out]
-    call = buffer_callback(carrier, results, has_side_effect=stateful)
-    return mlir.lower_fun(call, multiple_results=True)(context, *operands)
 
 
 def _lower_missing(context: Any, *_operands: Any, **_parameters: Any) -> Any:
