@@ -2,6 +2,7 @@
 
 #include <tesseract_host/ext/adopt.h>
 #include <tesseract_host/ext/nested.h>
+#include <tesseract_host/ext/reference.h>
 #include <tesseract_host/ext/unload.h>
 
 #include "error.h"
@@ -85,6 +86,16 @@ int32_t unload(const char *source, uint64_t length, tesseract_error **error) {
   });
 }
 
+void hold(tesseract_component *component) {
+  if (component) component->references.fetch_add(1, std::memory_order_relaxed);
+}
+
+void drop(tesseract_component *component) {
+  if (component) ComponentReference::release(component);
+}
+
+const tesseract_reference_table reference_table = {sizeof(tesseract_reference_table), 0, hold,
+                                                   drop};
 const tesseract_unload_table unload_table = {sizeof(tesseract_unload_table), 0, unload};
 const tesseract_fork_table fork_table = {sizeof(tesseract_fork_table), 0, resume_after_fork};
 const tesseract_lost_thread_table lost_thread_table = {sizeof(tesseract_lost_thread_table), 0,
@@ -140,6 +151,7 @@ int32_t shut_down(double seconds) {
 const void *host_extension(std::string_view id) {
   if (id == TESSERACT_ADOPT_ID) return &adopt_table;
   if (id == TESSERACT_NESTED_ID) return &nested_table;
+  if (id == TESSERACT_REFERENCE_ID) return &reference_table;
   if (id == TESSERACT_UNLOAD_ID) return &unload_table;
   if (id == TESSERACT_FORK_ID) return &fork_table;
   if (id == TESSERACT_LOST_THREAD_ID) return &lost_thread_table;

@@ -34,24 +34,31 @@ std::string module_file(const std::string &source) {
   throw Failure{TESSERACT_ERROR_NOT_FOUND, "the folder " + source + " holds no tesseract_api.py"};
 }
 
-// The option "python"; "" without.  All others are the loader's.  Throws Failure.
-std::string python_option(const tesseract_string &options) {
+// What of the options is not the loader's alone.
+struct Options {
+  std::string python;  // "" without
+  bool live = false;   // the source is a component of the running interpreter, and no file
+};
+
+// Throws Failure.
+Options read_options(const tesseract_string &options) {
   using Json = nlohmann::json;
   const std::string text = text_of(options.data, options.length);
-  if (text.empty()) return "";
+  if (text.empty()) return {};
   const Json object = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) {
     throw Failure{TESSERACT_ERROR_INVALID_ARGUMENT, "the options are not a JSON object: " + text};
   }
+  const bool live = object.contains("live");
   const auto found = object.find("python");
-  if (found == object.end()) return "";
+  if (found == object.end()) return {"", live};
   std::string value = found->is_string() ? found->get<std::string>() : "";
   if (value.empty() || value.find('\0') != std::string::npos) {
     throw Failure{TESSERACT_ERROR_INVALID_ARGUMENT,
                   "the option \"python\" must be a text: an interpreter's path or name, or an "
                   "environment's folder"};
   }
-  return value;
+  return {value, live};
 }
 
 // Runs a function where the C line is: no exception crosses.
@@ -85,9 +92,11 @@ int32_t open(const tesseract_source *source, const tesseract_plugin_table **plug
       throw Failure{TESSERACT_ERROR_UNSUPPORTED,
                     "a Python module can't be listed without running it: open it"};
     }
-    const std::string file = module_file(text_of(source->text.data, source->text.length));
+    const Options options = read_options(source->options);
+    const std::string text = text_of(source->text.data, source->text.length);
+    const std::string file = options.live ? text : module_file(text);
     int32_t status = TESSERACT_OK;
-    const PythonRuntime *runtime = started_runtime(python_option(source->options), frame, &status);
+    const PythonRuntime *runtime = started_runtime(options.python, frame, &status);
     if (!runtime) return status;
     tesseract_source module = *source;
     module.size = sizeof module;

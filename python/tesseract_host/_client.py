@@ -12,12 +12,16 @@ import weakref
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tesseract_host import _identity
 from tesseract_host._owner_thread import OwnerThread
 from tesseract_host.loader import Component
 from tesseract_host.loader.calls import SHORT
 from tesseract_host.loader.streams import LEVEL_OUTPUT
+
+if TYPE_CHECKING:
+    from tesseract_host._host import HostComponent
 
 ALIAS = "tesseract_api"
 
@@ -44,18 +48,28 @@ ENDPOINTS = (
 _all: weakref.WeakSet[Client] = weakref.WeakSet()
 
 
+class Life:
+    """What keeps a component open: its client has it, and the host, where that has adopted it."""
+
+
 class Client:
-    """One opened component.
+    """One opened component in Python.
 
     Calls are made one at a time, by whatever threads, unless it was opened with
     `threads="concurrent"`, and on a thread of its own with `threads="owner"`; a call may call
     again, on its own thread.
     """
 
+    kind = "python"
+
     def __init__(
         self, source: str | os.PathLike[str] | ModuleType, options: dict[str, Any]
     ) -> None:
         self._thread: OwnerThread | None = None
+        self._life = Life()
+        self._options = options
+        self._host: HostComponent | None = None
+        self._making = threading.Lock()  # of what is made when it is first asked for
         if options.get("threads") == "owner":
             self._thread = OwnerThread(_name(source))
             options = {**options, "threads": "serial"}
@@ -88,13 +102,64 @@ class Client:
         close: Callable[[], None] = self.component.close
         if self._thread is not None:
             close = functools.partial(self._thread.end, close)
-        weakref.finalize(self, close).atexit = False
+        weakref.finalize(self._life, close).atexit = False
 
     def _bound(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function as it is to be called: on the component's own thread, if it has one."""
         if self._thread is None:
             return function
         return functools.partial(self._thread.run, function)
+
+    @property
+    def name(self) -> str:
+        """The component's name, for messages."""
+        return self.component.name
+
+    @functools.cached_property
+    def identity(self) -> str:
+        """A name that tells it from all others in this process, and that an equal component opened
+        in the same order has in another process.
+        """
+        file = getattr(self.component.module, "__file__", None)
+        text = self._bound(self.component.describe)()
+        return _identity.take(self, self.name, file, text, self._options)
+
+    @functools.cached_property
+    def description(self) -> dict[str, Any]:
+        """The description, as the C interface has it: leaf tables, endpoints, threads."""
+        from tesseract_host.inspection import description
+
+        return self._bound(description)(self.component)
+
+    @property
+    def uses_jax(self) -> bool:
+        """Whether the module has imported JAX, itself or through what it imports, so far."""
+        return _identity.uses_jax(self.component)
+
+    def host(self) -> HostComponent:
+        """The same instance as the C host sees it; opened there when it is first asked for.
+
+        Its calls and those of this client take turns.  It may outlive the client, and the component
+        does then, too.
+        """
+        from tesseract_host import _host
+
+        with self._making:
+            if self._host is None:
+                lock = self.lock if self.guard is self.lock else None
+                run = None if self._thread is None else self._thread.run
+                self._host = _host.adopt(self.component, lock, run, self._life)
+        return self._host
+
+    @property
+    def input_schema(self) -> Any:
+        """The module's InputSchema."""
+        return self.component.schemas.inputs
+
+    @property
+    def output_schema(self) -> Any:
+        """The module's OutputSchema."""
+        return self.component.schemas.outputs
 
     def caller(self, endpoint: str) -> Callable[..., Any]:
         """The shortest way to call an endpoint, by the parts of its payload in order."""
@@ -141,8 +206,8 @@ def _name(source: str | os.PathLike[str] | ModuleType) -> str:
 
 def _opened(source: str | os.PathLike[str] | ModuleType, options: dict[str, Any]) -> Component:
     if isinstance(source, ModuleType):
-        return ImportedComponent(source, options, _log)
-    component = Component(os.fspath(source), options, _log)
+        return ImportedComponent(source, options, log_line)
+    component = Component(os.fspath(source), options, log_line)
     sys.modules[ALIAS] = component.module
     return component
 
@@ -155,7 +220,7 @@ def endpoint_names(component: Component) -> list[str]:
     return [name for name in ENDPOINTS if SHORT.get(name, name) in there]
 
 
-def _log(level: int, line: str) -> None:
+def log_line(level: int, line: str) -> None:
     """What becomes of what a module prints outside of runs, and of what the loader says of it."""
     logging.getLogger(__package__).log(LOG_LEVELS.get(level, logging.DEBUG), "%s", line)
 
@@ -200,6 +265,7 @@ def _plain_shapes(value: Any) -> Any:
 def _renew_locks() -> None:
     for client in list(_all):
         client.lock._at_fork_reinit()  # type: ignore[attr-defined]
+        client._making._at_fork_reinit()  # type: ignore[attr-defined]
 
 
 os.register_at_fork(after_in_child=_renew_locks)

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
-from tesseract_host._client import Client
+from tesseract_host._client import Client, log_line
+from tesseract_host._native_client import NativeClient
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -32,10 +33,11 @@ class RequestedEncoding:
 class Tesseract:
     """A component: a function of arrays and plain values, with derivatives where it offers them.
 
-    Made by `from_tesseract_api`, never directly.  Inputs and results are dicts by field name, as
-    the component's schemas say; array leaves take NumPy arrays, numbers, nested lists and whatever
-    NumPy reads without a loss, and results hold NumPy arrays, scalars at rank 0.  What is given is
-    not changed; returned arrays may be read-only and may share memory with what was given.
+    Made by `from_tesseract_api` or `from_library`, never directly.  Inputs and results are dicts by
+    field name, as the component's schemas say; array leaves take NumPy arrays, numbers, nested
+    lists and whatever NumPy reads without a loss, and results hold NumPy arrays, scalars at rank 0.
+    What is given is not changed; returned arrays may be read-only and may share memory with what
+    was given.
     Derivatives name leaves by paths: `a`, `model.a`, `items.[0]`, `params.{key}`.
 
     All methods may be called from any thread; calls of one component are made one after the other
@@ -43,7 +45,9 @@ class Tesseract:
     `threads="owner"`.  Every call may raise
 
     * `pydantic.ValidationError` (a ValueError) if the arguments don't fit the schemas; `errors()`
-      tells all places that don't, by locations that begin with "inputs" or the argument's name;
+      tells all places that don't, by locations that begin with "inputs" or the argument's name; of
+      native components `tesseract_host.exceptions.InputError` (a ValueError), whose `path` names
+      the leaf;
     * `tesseract_host.exceptions.EndpointError` (a RuntimeError), whose text ends with the traceback
       and message of what the module raised, or of what is wrong with what it returned;
     * NotImplementedError if the component lacks the endpoint.
@@ -51,13 +55,13 @@ class Tesseract:
     After any of them the component can be called again.  Components are equal only to themselves.
     """
 
-    _client: Client
+    _client: Client | NativeClient
     _encoding: RequestedEncoding
     _apply: Callable[[Mapping[str, Any]], Any]
     _guard: Any
 
     def __init__(self, *_arguments: Any, **_keywords: Any) -> None:
-        raise TypeError("a Tesseract is made by Tesseract.from_tesseract_api(path)")
+        raise TypeError("a Tesseract is made by Tesseract.from_tesseract_api or .from_library")
 
     @classmethod
     def from_tesseract_api(
@@ -126,7 +130,46 @@ class Tesseract:
         return cls._view(client, encoding)
 
     @classmethod
-    def _view(cls, client: Client, encoding: RequestedEncoding) -> Tesseract:
+    def from_library(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        options: Mapping[str, Any] | None = None,
+        threads: Literal["owner"] | None = None,
+        derive: bool = False,
+        log: Callable[[int, str], Any] | None = None,
+    ) -> Tesseract:
+        """Opens a component in C, C++ or Fortran: a shared library, or the folder that holds it.
+
+        Each call gives an instance of its own; the library is loaded once.  Arrays are given to it
+        as they are and its results are the component's own memory, neither of them copied; an array
+        of another dtype or layout than the component declares is converted as
+        docs/description.md says, which `component.host().statistics()` counts.
+
+        Args:
+            path: the library's file, or the folder.
+            options: what the component itself takes, a dict that JSON can hold.
+            threads: "owner" if it must be called on one and the same thread; else it is called as
+                it declares.
+            derive: offers derivatives that the host makes of others, a Jacobian of products say.
+            log: called with a level (1 debug, 2 info, 3 warning, 4 error) and a line, from any
+                thread; it must not call the component.  Else lines go to the logger
+                "tesseract_host".
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: unknown or bad options.
+            OpenError: it is no component, or can't be opened; a RuntimeError.
+            ImportError: this installation has no compiled binding for this Python.
+        """
+        given = dict(options or {})
+        if threads is not None:
+            given["threads"] = threads
+        client = NativeClient(path, given, derive, log or log_line)
+        return cls._view(client, RequestedEncoding(None, client.gpu_transport))
+
+    @classmethod
+    def _view(cls, client: Client | NativeClient, encoding: RequestedEncoding) -> Tesseract:
         self = object.__new__(cls)
         self._client = client
         self._encoding = encoding
@@ -156,7 +199,8 @@ class Tesseract:
 
         Args:
             inputs: by field name; fields with a default may be left out.
-            run_id: name of the run, whose logs go to `<output path>/run_<run_id>/logs`.
+            run_id: name of the run, whose logs go to `<output path>/run_<run_id>/logs`; native
+                components have no runs.
 
         Returns:
             All outputs by field name, defaults included, arrays in the declared dtype.
@@ -294,13 +338,13 @@ class Tesseract:
 
     @property
     def input_schema(self) -> type[BaseModel]:
-        """The module's `InputSchema`."""
-        return self._client.component.schemas.inputs  # type: ignore[no-any-return]
+        """The module's `InputSchema`; NotImplementedError if it is no Python module."""
+        return self._client.input_schema  # type: ignore[no-any-return]
 
     @property
     def output_schema(self) -> type[BaseModel]:
-        """The module's `OutputSchema`."""
-        return self._client.component.schemas.outputs  # type: ignore[no-any-return]
+        """The module's `OutputSchema`; NotImplementedError if it is no Python module."""
+        return self._client.output_schema  # type: ignore[no-any-return]
 
     # ---- Encodings, which a component in this process has no need of ---------------------------
 
@@ -373,7 +417,7 @@ class Tesseract:
         """Does nothing: the component can be called afterwards too."""
 
     def __repr__(self) -> str:
-        return f"<Tesseract {self._client.component.name!r} in this process>"
+        return f"<Tesseract {self._client.name!r} in this process>"
 
     def __copy__(self) -> Tesseract:
         return self._view(self._client, self._encoding)

@@ -3,6 +3,7 @@
 | raised | when |
 |---|---|
 | `pydantic.ValidationError` | the inputs, paths or vectors of a call don't fit; bad configuration |
+| `InputError`, a ValueError | the same of a native component; `path` names the leaf |
 | `EndpointError`, a RuntimeError | the module raised, or returned what it must not |
 | `OpenError`, a RuntimeError | the module can't be executed, or its path is a folder |
 | `FileNotFoundError`, `AttributeError` | there is no such module; it lacks a schema or `apply` |
@@ -11,7 +12,8 @@
 
 from __future__ import annotations
 
+from tesseract_host._failures import InputError
 from tesseract_host.loader.failures import EndpointError, OpenError
 from tesseract_host.runtime.errors import Cancelled, OutOfDomain
 
-__all__ = ["Cancelled", "EndpointError", "OpenError", "OutOfDomain"]
+__all__ = ["Cancelled", "EndpointError", "InputError", "OpenError", "OutOfDomain"]

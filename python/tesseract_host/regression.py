@@ -14,8 +14,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, mo
 from tesseract_host.loader import calls
 from tesseract_host.loader.failures import EndpointError, ResultError
 from tesseract_host.runtime._check import is_device_object
+from tesseract_host.runtime._encoding import read_encoded
 
 if TYPE_CHECKING:
+    from tesseract_host._native_client import NativeClient
     from tesseract_host.loader.component import Component
 
 
@@ -110,6 +112,43 @@ def run(component: Component, specification: Any, names: Sequence[str]) -> None:
     differences = list(_differences(obtained, _expected(component, endpoint, spec), "", spec))
     if differences:
         raise AssertionError(f"{spec.endpoint} gives other outputs:\n" + "\n".join(differences))
+
+
+def run_native(client: NativeClient, specification: Any) -> None:
+    """The same of a native component, whose expected outputs are compared as they are given: lists
+    of floats are float64, encoded arrays what they say.
+    """
+    spec = TestSpec.model_validate(specification)
+    if spec.endpoint not in client.names or spec.endpoint in ("health", "test"):
+        raise AssertionError(
+            f"{client.name} has no endpoint {spec.endpoint!r}; it has {', '.join(client.names)}"
+        )
+    try:
+        obtained = client.call(spec.endpoint, spec.payload)
+    except Exception as error:
+        if spec.expected_exception is None and isinstance(error, ValueError):
+            raise AssertionError(f"the inputs don't fit the component: {error}") from error
+        _compare_error(spec, error)
+        return
+    if spec.expected_exception is not None:
+        raise AssertionError(f"{spec.expected_exception.__name__} was expected, but nothing raised")
+    differences = list(_differences(obtained, _decoded(spec.expected_outputs, obtained), "", spec))
+    if differences:
+        raise AssertionError(f"{spec.endpoint} gives other outputs:\n" + "\n".join(differences))
+
+
+def _decoded(expected: Any, obtained: Any) -> Any:
+    """Expected outputs with arrays where there are arrays in what was obtained."""
+    if isinstance(obtained, np.ndarray | np.generic):
+        if isinstance(expected, dict):
+            return read_encoded(expected, {})
+        return np.asarray(expected) if isinstance(expected, list | int | float) else expected
+    if isinstance(expected, dict) and isinstance(obtained, dict):
+        return {key: _decoded(item, obtained.get(key)) for key, item in expected.items()}
+    if isinstance(expected, list) and isinstance(obtained, list):
+        pairs = zip(expected, [*obtained, *[None] * len(expected)], strict=False)
+        return [_decoded(item, other) for item, other in pairs]
+    return expected
 
 
 def _compare_error(spec: TestSpec, error: Exception) -> None:

@@ -79,13 +79,7 @@ int32_t report_lost(const Instance &instance, tesseract_frame *frame) {
                         "can't be called again: open it anew"});
 }
 
-}  // namespace
-
-int32_t run_call(void *self, void *prepared, tesseract_frame *frame) {
-  auto &instance = *static_cast<Instance *>(self);
-  auto &plan = *static_cast<Plan *>(prepared);
-  const Entry entry;
-  if (!entry) return report_gone(frame);
+int32_t run_endpoint(Instance &instance, Plan &plan, tesseract_frame *frame) {
   if (!instance.lost_leaf.empty()) return report_lost(instance, frame);
   int32_t done = TESSERACT_OK;
   // The first call of an endpoint runs on copies, that of a plan through everything that can be
@@ -113,10 +107,7 @@ int32_t run_call(void *self, void *prepared, tesseract_frame *frame) {
   });
 }
 
-int32_t run_abstract(void *, void *prepared, tesseract_frame *frame) {
-  const auto &plan = *static_cast<const Plan *>(prepared);
-  const Entry entry;
-  if (!entry) return report_gone(frame);
+int32_t evaluate_abstractly(const Plan &plan, tesseract_frame *frame) {
   return guarded(frame, [&]() -> int32_t {
     const Ref shapes = own(PyTuple_New(static_cast<Py_ssize_t>(frame->n_inputs)));
     for (uint64_t i = 0; i < frame->n_inputs; i++) {
@@ -134,6 +125,27 @@ int32_t run_abstract(void *, void *prepared, tesseract_frame *frame) {
     write_shapes(answer.get(), frame);
     return TESSERACT_OK;
   });
+}
+
+}  // namespace
+
+int32_t run_call(void *self, void *prepared, tesseract_frame *frame) {
+  auto &instance = *static_cast<Instance *>(self);
+  auto &plan = *static_cast<Plan *>(prepared);
+  const Entry entry;
+  if (!entry) return report_gone(frame);
+  if (!instance.adopted) [[likely]]
+    return run_endpoint(instance, plan, frame);
+  return in_turn(*instance.adopted, frame, [&] { return run_endpoint(instance, plan, frame); });
+}
+
+int32_t run_abstract(void *self, void *prepared, tesseract_frame *frame) {
+  const auto &instance = *static_cast<const Instance *>(self);
+  const auto &plan = *static_cast<const Plan *>(prepared);
+  const Entry entry;
+  if (!entry) return report_gone(frame);
+  if (!instance.adopted) return evaluate_abstractly(plan, frame);
+  return in_turn(*instance.adopted, frame, [&] { return evaluate_abstractly(plan, frame); });
 }
 
 }  // namespace tesseract::python

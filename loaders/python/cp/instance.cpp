@@ -67,7 +67,7 @@ int32_t prepare(void *self, const tesseract_signature *signature, void **result,
   const auto *instance = static_cast<Instance *>(self);
   const Entry entry;
   if (!entry) return report_gone(frame);
-  return guarded(frame, [&]() -> int32_t {
+  return on_thread(instance->adopted.get(), frame, [&]() -> int32_t {
     auto plan = std::make_unique<Plan>();
     const char *endpoint = endpoint_name(signature->endpoint);
     const bool seeds_by_input = signature->endpoint == TESSERACT_ENDPOINT_JVP;
@@ -108,6 +108,13 @@ void destroy(void *self) {
   std::unique_ptr<Instance> instance(static_cast<Instance *>(self));
   {
     const Entry entry;
+    if (entry && instance->adopted) {
+      Py_CLEAR(instance->component);
+      instance->adopted->drop();
+      const Pause pause;
+      instance->log->cut();
+      return;
+    }
     if (entry) {
       const Ref closed(PyObject_CallMethod(instance->component, "close", nullptr));
       if (!closed) log_exception(*instance);
@@ -145,22 +152,48 @@ tesseract_plugin_table make_table(PyObject *endpoints) {
   return table;
 }
 
-// The options for the support package; those of this loader go into the instance.
-Ref options_object(const tesseract_string &options, Instance &instance) {
+struct Options {
+  Ref others;  // for the support package
+  Ref live;    // key of a component that lives already, or None
+};
+
+// Those of this loader go into the instance.
+Options read_options(const tesseract_string &options, Instance &instance) {
   const Ref text = text_object(options);
   const Ref parsed(PyObject_CallOneArg(support().parse_options, text.get()));
-  PyObject *object = nullptr;
+  PyObject *object = nullptr, *live = nullptr;
   int strict = 0, debug = 0;
-  if (parsed && PyArg_ParseTuple(parsed.get(), "Opp", &object, &strict, &debug)) {
+  if (parsed && PyArg_ParseTuple(parsed.get(), "OppO", &object, &strict, &debug, &live)) {
     instance.strict = strict != 0;
     instance.debug_views = debug != 0;
     if (debug) poison_copies();
-    return Ref(Py_NewRef(object));
+    return {Ref(Py_NewRef(object)), Ref(Py_NewRef(live))};
   }
   if (!PyErr_ExceptionMatches(PyExc_ValueError)) throw PythonError{};
   const Ref error = take_exception();
   throw CallFailure{TESSERACT_ERROR_INVALID_ARGUMENT, "",
                     error ? text_of(error.get()) : "bad options"};
+}
+
+// The component, and its description for the host.
+Ref open_module(const tesseract_source &source, PyObject *options, Instance &made) {
+  const Ref path = own(PyUnicode_DecodeFSDefaultAndSize(
+      source.text.data, static_cast<Py_ssize_t>(source.text.length)));
+  const Ref logger = log_function(made.log);
+  Ref component =
+      own(PyObject_CallFunctionObjArgs(support().open, path.get(), options, logger.get(), nullptr));
+  const Ref description = own(PyObject_CallMethod(component.get(), "describe", nullptr));
+  made.description = text_of(description.get());
+  return component;
+}
+
+Ref adopt_live(PyObject *key, PyObject *options, Instance &made) {
+  const Ref live = own(PyObject_CallFunctionObjArgs(support().take_live, key, options, nullptr));
+  const Ref description = own(PyObject_CallMethod(live.get(), "describe", nullptr));
+  made.description = text_of(description.get());
+  Ref component = own(PyObject_GetAttrString(live.get(), "component"));
+  made.adopted = Adopted::read(live.get());
+  return component;
 }
 
 }  // namespace
@@ -173,15 +206,11 @@ int32_t open(const tesseract_source *source, const tesseract_plugin_table **plug
   const int32_t status = guarded(frame, [&]() -> int32_t {
     auto made = std::make_unique<Instance>();
     made->log = log;
-    const Ref options = options_object(source->options, *made);
-    const Ref path = own(PyUnicode_DecodeFSDefaultAndSize(
-        source->text.data, static_cast<Py_ssize_t>(source->text.length)));
-    const Ref logger = log_function(log);
-    Ref component = own(PyObject_CallFunctionObjArgs(support().open, path.get(), options.get(),
-                                                     logger.get(), nullptr));
+    const Options options = read_options(source->options, *made);
+    Ref component = options.live.get() == Py_None
+                        ? open_module(*source, options.others.get(), *made)
+                        : adopt_live(options.live.get(), options.others.get(), *made);
     const Ref endpoints = own(PyObject_GetAttrString(component.get(), "endpoints"));
-    const Ref description = own(PyObject_CallMethod(component.get(), "describe", nullptr));
-    made->description = text_of(description.get());
     made->table = make_table(endpoints.get());
     made->component = component.release();
     *plugin = &made->table;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "adopted.h"
 #include "log.h"
 #include "reference.h"
 
@@ -18,6 +19,8 @@ struct Instance {
   tesseract_plugin_table table{};  // null where the module has no such endpoint
   std::shared_ptr<LogLink> log;
   PyObject *component = nullptr;  // tesseract_host.loader.Component
+  // Not null: the component is a Python client's, which closes it.
+  std::unique_ptr<Adopted> adopted;
   std::string description;
   bool strict = false;       // an input kept beyond a call is an error
   bool debug_views = false;  // inputs are compared after a call with what they were before it

@@ -42,7 +42,7 @@ def parse_options(text):
     options.pop("python", None)
     strict = pop_flag(options, "strict", False)
     debug = pop_flag(options, "debug_views", os.environ.get("TESSERACT_HOST_DEBUG_VIEWS") == "1")
-    return options, strict, debug
+    return options, strict, debug, options.pop("live", None)
 
 
 def pop_flag(options, name, default):
@@ -124,6 +124,7 @@ void load_support(const char *package, bool owns_process) {
   functions.parse_options = function_of(scope.get(), "parse_options");
   functions.finish = function_of(scope.get(), "finish");
   functions.open = own(PyObject_GetAttrString(loader.get(), "open")).release();
+  functions.take_live = own(PyObject_GetAttrString(loader.get(), "take_live")).release();
   functions.classify = own(PyObject_GetAttrString(loader.get(), "classify")).release();
 }
 

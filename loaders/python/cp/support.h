@@ -11,7 +11,8 @@ namespace tesseract::python {
 struct Support {
   PyObject *open = nullptr;           // tesseract_host.loader.open
   PyObject *classify = nullptr;       // tesseract_host.loader.classify
-  PyObject *parse_options = nullptr;  // JSON text -> (options for open, strict, debug_views)
+  PyObject *take_live = nullptr;      // tesseract_host.loader.take_live
+  PyObject *parse_options = nullptr;  // JSON text -> (options for open, strict, debug_views, live)
   PyObject *finish = nullptr;         // seconds, joined -> names of threads that did not end
   traverseproc traverse_of_python_classes = nullptr;
 };

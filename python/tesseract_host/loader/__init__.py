@@ -21,6 +21,7 @@ except ImportError as error:
 
 from tesseract_host.loader.component import Component
 from tesseract_host.loader.failures import EndpointError, OpenError, RequestError, classify
+from tesseract_host.loader.live import take as take_live
 from tesseract_host.loader.plan import Plan
 from tesseract_host.loader.warning_log import route as route_warnings
 from tesseract_host.loader.warning_log import to_log
@@ -34,6 +35,7 @@ __all__ = [
     "classify",
     "open",
     "route_warnings",
+    "take_live",
 ]
 
 

@@ -86,13 +86,13 @@ class Component:
         except Exception as error:
             raise OpenError(f"{file} can't be loaded: {type(error).__name__}: {error}") from error
 
-    def describe(self) -> str:
-        """The description as JSON text."""
+    def describe(self, threads: str | None = None) -> str:
+        """The description as JSON text; `threads` in place of its own threading class."""
         uses_devices = self.settings.get_config().gpu_transport != "none"
         with warning_log.to_log(self.output.log):
             return description.describe(
                 self.name,
-                self._threads,
+                threads or self._threads,
                 self.schemas.inputs,
                 self.schemas.outputs,
                 ["cpu", "cuda"] if uses_devices else ["cpu"],

@@ -57,6 +57,7 @@ class Isolation:
         self.runs = Runs(settings, output.state)
         self.package = package or f"{ROOT}.p{next(_serials)}_{encode_folder(folder)}"
         self.path = [str(folder)]
+        self.imported: set[str] = set()  # names of modules that its own have imported
         self._local: dict[str, bool] = {}
         self.served = served.ServedModules(settings, self.runs, output)
         self._proxies = proxies.make(self)
@@ -112,7 +113,9 @@ class Isolation:
         if level:
             return builtins.__import__(name, globals, locals, fromlist or (), level)
         top = name.partition(".")[0]
+        self.imported.add(name)
         if top in served.TOPS:
+            self.imported.update(f"{name}.{item}" for item in fromlist or ())
             return self._import_served(name, fromlist)
         if self.is_local(top):
             inner = f"{self.package}.{name}"
@@ -132,6 +135,7 @@ class Isolation:
         if name.startswith("."):
             return importlib.import_module(name, package)
         top = name.partition(".")[0]
+        self.imported.add(name)
         if top in served.TOPS:
             return self.served.load(name, ("*",))
         if self.is_local(top):

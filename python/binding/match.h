@@ -1,0 +1,79 @@
+// Arguments of a call that a prepared call serves: as Python values, without looking at paths.
+#pragma once
+
+#include <dlpack/dlpack.h>
+
+#include <memory>
+#include <vector>
+
+#include "python.h"
+#include "tensors.h"
+
+namespace tesseract::binding {
+
+// Type and rank of a tensor in, as prepared.
+struct Position {
+  DLDataType dtype;
+  int32_t ndim;
+};
+
+// What a value must be for the call to serve it.  Made by Python as a tuple:
+//
+//   ("dict", keys, patterns)          a dict of these keys, all of them texts
+//   ("list", type, patterns)          a list or tuple of that length
+//   ("array", position)               an array of the position's dtype and rank
+//   ("number", type, position)        a float, int or bool, written as the position's dtype
+//   ("other", type, position, make)   anything of that type, of which `make` makes the array
+//   ("value", value)                  an equal value of the same type; for those that don't change
+//   ("set", set)                      an equal set
+class Pattern {
+ public:
+  // Throws PythonError.
+  static std::unique_ptr<Pattern> read(PyObject *description);
+
+  // Whether the value is so; sets its tensors.  No exception is set where it is not.
+  bool matches(PyObject *value, const std::vector<Position> &positions, Tensors &tensors) const;
+
+  // The same of arguments, by a pattern of a tuple.
+  bool matches_arguments(PyObject *const *values, size_t count,
+                         const std::vector<Position> &positions, Tensors &tensors) const;
+
+ private:
+  enum class Kind { dict, list, array, number, other, value, set };
+
+  bool matches_dict(PyObject *value, const std::vector<Position> &positions,
+                    Tensors &tensors) const;
+  bool matches_list(PyObject *value, const std::vector<Position> &positions,
+                    Tensors &tensors) const;
+  bool matches_array(Ref array, const Position &position, Tensors &tensors) const;
+  bool matches_number(PyObject *value, const Position &position, Tensors &tensors) const;
+  bool equals(PyObject *value) const;
+
+  Kind kind_ = Kind::value;
+  size_t position_ = 0;
+  Ref object_;  // type, value or set
+  Ref make_;
+  std::vector<Ref> keys_;
+  std::vector<std::unique_ptr<Pattern>> children_;
+};
+
+// How results are put together:
+//
+//   ("dict", keys, forms)   ("list", forms)   ("out", index)
+class Form {
+ public:
+  // Throws PythonError.
+  static std::unique_ptr<Form> read(PyObject *description);
+
+  // `values` by index, new or borrowed as the caller likes.  Throws PythonError.
+  Ref make(const std::vector<Ref> &values) const;
+
+ private:
+  bool is_dict_ = false;
+  bool is_list_ = false;
+  size_t index_ = 0;
+  std::vector<Ref> keys_;
+  std::vector<std::unique_ptr<Form>> children_;
+};
+
+}  // namespace tesseract::binding

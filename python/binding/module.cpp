@@ -1,0 +1,69 @@
+// The extension module tesseract_host._native._host: host.h for Python.
+#define TESSERACT_IMPORTS_NUMPY
+#include "python.h"
+
+#include "call.h"
+#include "component.h"
+#include "endpoint.h"
+#include "errors.h"
+
+namespace tesseract::binding {
+namespace {
+
+// Counts changes of what tesseract_host._host uses, so that parts of different releases refuse each
+// other.
+constexpr int kRevision = 1;
+
+PyObject *set_factory(PyObject *, PyObject *function) {
+  set_error_factory(function);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    {"open", open_component, METH_VARARGS,
+     "open(source, options, log): opens a component; source and options as bytes."},
+    {"set_error_factory", set_factory, METH_O,
+     "The function that makes an exception of an error of the host."},
+    {},
+};
+
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    "_host",
+    "The C interface of the host, host.h.",
+    -1,
+    functions,
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
+};
+
+PyObject *create() {
+  return guarded([] {
+    if (PyArray_ImportNumPyAPI() < 0) throw PythonError{};
+    const tesseract_range abi = *tesseract_host_abi();
+    if (abi.min > TESSERACT_ABI_MAX || abi.max < TESSERACT_ABI_MIN) {
+      PyErr_Format(PyExc_ImportError,
+                   "this process has loaded libtesseract_host %s, which serves the ABI versions %u "
+                   "to %u, and the binding needs %u to %u",
+                   tesseract_host_version(), abi.min, abi.max, TESSERACT_ABI_MIN,
+                   TESSERACT_ABI_MAX);
+      throw PythonError{};
+    }
+    Ref module = own(PyModule_Create(&definition));
+    check(PyModule_AddIntConstant(module.get(), "REVISION", kRevision));
+    check(PyModule_AddStringConstant(module.get(), "host_version", tesseract_host_version()));
+    add_component_type(module.get());
+    add_call_type(module.get());
+    add_endpoint_type(module.get());
+    return module.release();
+  });
+}
+
+}  // namespace
+}  // namespace tesseract::binding
+
+PyMODINIT_FUNC PyInit__host() {
+  return tesseract::binding::create();
+}

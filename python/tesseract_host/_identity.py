@@ -1,0 +1,91 @@
+"""What a client is called among all, and whether its component uses JAX."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+import threading
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tesseract_host.loader import Component
+
+_taken: dict[str, set[int]] = {}
+_lock = threading.RLock()  # also held by finalizers, which may run while it is
+
+
+def take(client: object, name: str, file: str | None, text: str, options: Mapping[str, Any]) -> str:
+    """`<name>-<content>-<options>-<ordinal>`, of letters, digits, `_`, `.` and `-`.
+
+    The content is that of the file and of the text, the description; both hashes are hexadecimal.
+    The ordinal is the lowest that no living client of the same name, content and options has.
+    """
+    content = hashlib.blake2b(text.encode(), digest_size=8)
+    if file is not None and os.path.isfile(file):
+        content.update(Path(file).read_bytes())
+    given = hashlib.blake2b(_canonical(options).encode(), digest_size=4)
+    plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name) or "_"
+    base = f"{plain}-{content.hexdigest()}-{given.hexdigest()}"
+    with _lock:
+        taken = _taken.setdefault(base, set())
+        ordinal = next(i for i in range(len(taken) + 1) if i not in taken)
+        taken.add(ordinal)
+    weakref.finalize(client, _give_back, base, ordinal).atexit = False
+    return f"{base}-{ordinal}"
+
+
+def _give_back(base: str, ordinal: int) -> None:
+    with _lock:
+        _taken[base].discard(ordinal)
+
+
+def _canonical(options: Mapping[str, Any]) -> str:
+    """The options that were given, in one order; where output goes makes no difference."""
+    given = {k: v for k, v in options.items() if k != "stream_logs" and v not in (None, False, {})}
+    return json.dumps(given, sort_keys=True, default=str)
+
+
+JAX = ("jax", "jaxlib", "jax_recipes")
+
+# Of packages that are installed with every component, and the largest; none of them is JAX's.
+_NOT_SEARCHED = ("numpy", "pydantic", "scipy", "tesseract_core", "tesseract_host")
+
+
+def uses_jax(component: Component) -> bool:
+    """Whether the module has imported JAX, or something that has, or uses the recipes for it."""
+    names = component.isolation.imported | _names_in(component.module)
+    if any(part in JAX for name in names for part in name.split(".")):
+        return True
+    if "jax" not in sys.modules:
+        return False
+    tops = {name.partition(".")[0] for name in names}
+    return any(_imports_jax(top) for top in tops - sys.stdlib_module_names - {*_NOT_SEARCHED})
+
+
+def _names_in(module: ModuleType) -> set[str]:
+    """The modules that a module's names stand for, or come from."""
+    found = set()
+    for value in list(vars(module).values()):
+        name = value.__name__ if isinstance(value, ModuleType) else None
+        name = name or getattr(value, "__module__", None)
+        if isinstance(name, str):
+            found.add(name)
+    return found
+
+
+def _imports_jax(top: str) -> bool:
+    """Whether a package that was imported holds JAX under a name in one of its modules."""
+    inside = f"{top}."
+    for name, module in list(sys.modules.items()):
+        if name != top and not name.startswith(inside):
+            continue
+        for value in list(getattr(module, "__dict__", {}).values()):
+            if isinstance(value, ModuleType) and value.__name__.partition(".")[0] == "jax":
+                return True
+    return False

@@ -1,0 +1,163 @@
+"""Inputs as a caller gives them: which leaves are arrays, where they are, what is static."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tesseract_host.jax._compat import Tracer
+from tesseract_host.jax._schema import Leaf, Node
+
+Tree = Any
+
+_UNKNOWN = Leaf(is_array=False, open=True)
+
+ARRAYS = (jax.Array, np.ndarray)  # tracers are jax.Array too
+
+
+@dataclass(frozen=True)
+class Place:
+    """A leaf of given inputs."""
+
+    path: str
+    leaf: Leaf
+
+
+class Layout:
+    """Where the leaves of one structure of inputs stand; made once for each structure."""
+
+    def __init__(self, treedef: Any, root: Node, name: str) -> None:
+        self.treedef = treedef
+        self.name = name
+        tree = jax.tree.unflatten(treedef, range(treedef.num_leaves))
+        found: dict[int, Place] = {}
+        self._walk(tree, root, "", found)
+        _find_others(treedef, found)
+        self.places = tuple(found[i] for i in range(treedef.num_leaves))
+        self._quick = all(place.leaf.is_array for place in self.places)
+
+    def _walk(self, value: Any, node: Node | None, path: str, found: dict[int, Place]) -> None:
+        leaf = node.leaf if node is not None else None
+        if leaf is not None and leaf.converts and not isinstance(value, int) and value is not None:
+            raise TypeError(
+                f"{self.name}: input {path!r} expects an array, but got "
+                f"{type(value).__name__}: convert it first, by jnp.asarray or np.asarray"
+            )
+        if isinstance(value, Mapping):
+            for key, item in value.items():
+                step, inner = node.under_key(key) if node else (str(key), None)
+                self._walk(item, inner, _joined(path, step), found)
+        elif isinstance(value, list | tuple):
+            for index, item in enumerate(value):
+                step, inner = node.under_index(index) if node else (f"[{index}]", None)
+                self._walk(item, inner, _joined(path, step), found)
+        elif type(value) is int:
+            found[value] = Place(path, leaf or _UNKNOWN)
+
+    def split(self, leaves: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...], tuple[bool, ...]]:
+        """The operands, the static values, and of each leaf whether it is an operand.
+
+        Raises TypeError for what can't be an array where the schema has one, and for a traced
+        value where it has none.
+        """
+        operands: list[Any] = []
+        statics: list[Any] = []
+        mask: list[bool] = []
+        for leaf, place in zip(leaves, self.places, strict=True):
+            known = place.leaf
+            if isinstance(leaf, ARRAYS):
+                if not (known.is_array or known.open):
+                    raise self._not_an_array(place, leaf)
+                operands.append(leaf)
+                mask.append(True)
+            elif known.converts:
+                operands.append(self._converted(leaf, place))
+                mask.append(True)
+            else:
+                statics.append(leaf)
+                mask.append(False)
+        return operands, tuple(statics), tuple(mask)
+
+    def _converted(self, value: Any, place: Place) -> Any:
+        if isinstance(value, numbers.Number | np.generic):
+            return _strong(value)
+        if hasattr(value, "__array__") or hasattr(value, "__jax_array__"):
+            return jnp.asarray(value)
+        raise TypeError(
+            f"{self.name}: input {place.path!r} expects an array, but got "
+            f"{type(value).__name__}; arrays of JAX and NumPy and numbers are taken"
+        )
+
+    def _not_an_array(self, place: Place, value: Any) -> TypeError:
+        kind = "a traced value" if isinstance(value, Tracer) else f"an array ({type(value).__name__})"
+        return TypeError(
+            f"{self.name}: input {place.path!r} is no array in the component's schema, but got "
+            f"{kind}: give it as a plain Python value from outside of jit (close over it or use "
+            "static_argnames), or make it an array in the schema"
+        )
+
+
+def _strong(value: Any) -> Any:
+    """A number as an array of rank 0, without weak type, in JAX's default width."""
+    array = np.asarray(value)
+    return array.astype(jax.dtypes.canonicalize_dtype(array.dtype), copy=False)
+
+
+def _joined(path: str, step: str) -> str:
+    return f"{path}.{step}" if path else step
+
+
+def _find_others(treedef: Any, found: dict[int, Place]) -> None:
+    """Leaves inside of pytree nodes that are neither mappings nor sequences."""
+    if len(found) == treedef.num_leaves:
+        return
+    tree = jax.tree.unflatten(treedef, range(treedef.num_leaves))
+    for keys, index in jax.tree_util.tree_flatten_with_path(tree)[0]:
+        path = ".".join(_step(key) for key in keys)
+        found.setdefault(index, Place(path, _UNKNOWN))
+
+
+def _step(key: Any) -> str:
+    for attribute in ("key", "name"):
+        if hasattr(key, attribute):
+            return str(getattr(key, attribute))
+    return f"[{key.idx}]" if hasattr(key, "idx") else str(key)
+
+
+def static_key(values: Sequence[Any]) -> tuple[Any, ...]:
+    """What tells static values apart: 1, 1.0 and True differ, as do 0.0 and -0.0."""
+    return tuple([_one_key(value) for value in values])
+
+
+def _one_key(value: Any) -> Any:
+    kind = type(value)
+    if kind is float:
+        return (float, value.hex())
+    if kind is str or kind is int or kind is bool:
+        return (kind, value)
+    if isinstance(value, np.generic):
+        return (kind, value.tobytes())
+    try:
+        hash(value)
+    except TypeError:
+        return _Same(value)
+    return (kind, value)
+
+
+class _Same:
+    """Equal to what holds the same object; keeps it, so that its address is not used again."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __hash__(self) -> int:
+        return id(self._value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self._value is other._value

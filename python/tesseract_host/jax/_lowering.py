@@ -1,0 +1,183 @@
+"""Lowering: how compiled programs call components, in one of three lanes.
+
+| lane | for | form |
+|---|---|---|
+| native | shared libraries | a foreign call, on any thread of XLA's |
+| python | modules that don't use JAX | a foreign call, in a program that runs on its caller's thread |
+| carrier | modules that use JAX; whatever the others can't take | JAX's callback on buffers |
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental.buffer_callback import buffer_callback
+from jax.interpreters import mlir
+
+from tesseract_host.jax import _adapter, _compat
+from tesseract_host.jax._call_text import NotText, spec_text
+from tesseract_host.jax._carrier import Carrier
+from tesseract_host.jax._host_carrier import HostCarrier
+from tesseract_host.jax._outputs import Type
+from tesseract_host.jax._primitives import ENDPOINTS, Batch, missing_p, result_types
+from tesseract_host.jax._spec import LONG, Lane, Spec
+
+Indices = tuple[int, ...]
+
+
+def _lower(
+    endpoint: str,
+    context: Any,
+    *operands: Any,
+    spec: Spec,
+    wrt: Indices,
+    outs: Indices,
+    batch: Batch,
+    forward: bool = True,
+) -> Any:
+    _check_offered(spec, endpoint)
+    types = result_types(endpoint, spec, wrt, outs, forward)
+    own = _own_types(endpoint, spec, wrt, outs, types)
+    prepared = _prepared(endpoint, spec, wrt, outs, batch, own)
+    stateful = spec.options.stateful
+    if prepared is None:
+        carrier = Carrier(endpoint, spec, wrt, outs, batch, types)
+        return _by_callback(context, operands, carrier, types, stateful)
+    lane = lane_of(spec)
+    if lane == "carrier" and not _compat.for_export(context):
+        host_carrier = HostCarrier(prepared, len(operands), len(types))
+        return _by_callback(context, operands, host_carrier, own, stateful)
+    if lane == "python":
+        _compat.keep_on_caller(context)
+    return _foreign(context, operands, prepared, own, stateful)
+
+
+def _prepared(
+    endpoint: str,
+    spec: Spec,
+    wrt: Indices,
+    outs: Indices,
+    batch: Batch,
+    types: tuple[Type, ...],
+) -> _adapter.Prepared | None:
+    """The call as the adapter has it; None if it can't have it, and the client must be called."""
+    is_native = spec.handle.kind == "native"
+    if _adapter.missing():
+        if is_native:
+            raise RuntimeError(f"{spec.handle.name} can't be called from JAX: {_adapter.missing()}")
+        return None
+    try:
+        text = spec_text(endpoint, spec, wrt, outs, batch, types)
+    except NotText as error:
+        if is_native:
+            raise TypeError(f"{spec.handle.name}: {error}") from None
+        return None
+    return _adapter.prepare(spec.handle.client, endpoint, text)
+
+
+def lane_of(spec: Spec) -> Lane:
+    """The lane that was asked for, else the one for what the component is."""
+    if spec.options.lane is not None:
+        return spec.options.lane
+    handle = spec.handle
+    if handle.kind == "native":
+        return "native"
+    if handle.client.uses_jax or _adapter.missing():
+        return "carrier"
+    return "python"
+
+
+def _check_offered(spec: Spec, endpoint: str) -> None:
+    if not spec.handle.offers(endpoint):
+        names = ", ".join(spec.handle.client.names)
+        raise NotImplementedError(
+            f"{spec.handle.name} has no {LONG[endpoint]} endpoint, which this derivative needs; "
+            f"it has {names}"
+        )
+
+
+def _own_types(
+    endpoint: str, spec: Spec, wrt: Indices, outs: Indices, types: tuple[Type, ...]
+) -> tuple[Type, ...]:
+    """The types of results as the component gives them, which may be others than JAX is to see."""
+    if endpoint == "jacobian":
+        return result_types(endpoint, spec, wrt, outs)
+    if endpoint != "vjp":
+        return types
+    declared = [spec.leaf(i).dtype for i in wrt]
+    return tuple(
+        (shape, dtype if own is None else np.dtype(own))
+        for (shape, dtype), own in zip(types, declared, strict=True)
+    )
+
+
+def _foreign(
+    context: Any,
+    operands: Any,
+    prepared: _adapter.Prepared,
+    types: tuple[Type, ...],
+    stateful: bool,
+) -> Any:
+    """A call of the adapter's handler, which is told by texts what to call."""
+    attributes = {
+        "endpoint": prepared.endpoint,
+        "key": np.uint64(prepared.key),
+        "spec": prepared.spec,
+        "tesseract": prepared.identity,
+    }
+    if _as_wanted(context, types):
+        rule = jax.ffi.ffi_lowering(_adapter.TARGET, has_side_effect=stateful)
+        return rule(context, *operands, **attributes)
+    results = _structures(context, types)
+    call = jax.ffi.ffi_call(_adapter.TARGET, results, has_side_effect=stateful)
+    return _converted(context, operands, functools.partial(call, **attributes))
+
+
+def _by_callback(
+    context: Any, operands: Any, carrier: Any, types: tuple[Type, ...], stateful: bool
+) -> Any:
+    """By JAX's own callback on buffers, the one way on which modules may use JAX themselves."""
+    results = _structures(context, types)
+    return _converted(
+        context, operands, buffer_callback(carrier, results, has_side_effect=stateful)
+    )
+
+
+def _as_wanted(context: Any, types: tuple[Type, ...]) -> bool:
+    return [aval.dtype for aval in context.avals_out] == [dtype for _shape, dtype in types]
+
+
+def _structures(context: Any, types: tuple[Type, ...]) -> list[Any]:
+    return [
+        jax.ShapeDtypeStruct(aval.shape, dtype)
+        for aval, (_shape, dtype) in zip(context.avals_out, types, strict=True)
+    ]
+
+
+def _converted(context: Any, operands: Any, call: Any) -> Any:
+    """The results of a call in the dtypes in which JAX is to see them."""
+
+    def converted(*arguments: Any) -> list[Any]:
+        found = call(*arguments)
+        return [
+            value.astype(aval.dtype) for value, aval in zip(found, context.avals_out, strict=True)
+        ]
+
+    return mlir.lower_fun(converted, multiple_results=True)(context, *operands)
+
+
+def _lower_missing(context: Any, *_operands: Any, **_parameters: Any) -> Any:
+    def fill() -> list[Any]:
+        return [jnp.full(aval.shape, jnp.nan, aval.dtype) for aval in context.avals_out]
+
+    inner = context.replace(avals_in=[])
+    return mlir.lower_fun(fill, multiple_results=True)(inner)
+
+
+for _primitive, _endpoint in ENDPOINTS.items():
+    mlir.register_lowering(_primitive, functools.partial(_lower, _endpoint))
+mlir.register_lowering(missing_p, _lower_missing)
