@@ -64,8 +64,10 @@ def uses_jax(component: Component) -> bool:
         return True
     if "jax" not in sys.modules:
         return False
+    own = component.module.__name__.rpartition(".")[0]
     tops = {name.partition(".")[0] for name in names}
-    return any(_imports_jax(top) for top in tops - sys.stdlib_module_names - {*_NOT_SEARCHED})
+    packages = tops - sys.stdlib_module_names - {*_NOT_SEARCHED, own.partition(".")[0]}
+    return any(_imports_jax(package) for package in (own, *packages) if package)
 
 
 def _names_in(module: ModuleType) -> set[str]:
@@ -79,11 +81,11 @@ def _names_in(module: ModuleType) -> set[str]:
     return found
 
 
-def _imports_jax(top: str) -> bool:
+def _imports_jax(package: str) -> bool:
     """Whether a package that was imported holds JAX under a name in one of its modules."""
-    inside = f"{top}."
+    inside = f"{package}."
     for name, module in list(sys.modules.items()):
-        if name != top and not name.startswith(inside):
+        if name != package and not name.startswith(inside):
             continue
         for value in list(getattr(module, "__dict__", {}).values()):
             if isinstance(value, ModuleType) and value.__name__.partition(".")[0] == "jax":
