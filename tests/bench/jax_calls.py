@@ -38,8 +38,21 @@ from tesseract_core.runtime import Array, Differentiable, Float32
 Vector = Array[(None,), Float32]
 """
 
-# The results are kept, so that what is measured is the call and one copy of them.
+# n elements in, one out: nothing of the cost grows with n.
 NOOP = f"""{HEAD}
+class InputSchema(BaseModel):
+    x: Differentiable[Vector]
+class OutputSchema(BaseModel):
+    y: Differentiable[Array[(1,), Float32]]
+y = np.zeros(1, np.float32)
+def apply(inputs):
+    return {{"y": y}}
+def abstract_eval(abstract_inputs):
+    return {{"y": {{"shape": (1,), "dtype": "float32"}}}}
+"""
+
+# n elements in and out: the call and one copy of the result.
+ECHO = f"""{HEAD}
 class InputSchema(BaseModel):
     x: Differentiable[Vector]
 class OutputSchema(BaseModel):
@@ -116,27 +129,41 @@ class Components:
 
     def __init__(self, plugin: str, folder: Path) -> None:
         files = {}
-        for name, source in (("noop", NOOP), ("add", ADD)):
+        for name, source in (("noop", NOOP), ("echo", ECHO), ("add", ADD)):
             files[name] = folder / name / "tesseract_api.py"
             files[name].parent.mkdir()
             files[name].write_text(source)
-        native = Tesseract.from_library(plugin, options={"noop": True})
-        self.noop = {"native": self._noop(apply_tesseract, native)}
-        self.add = {"native": self._add(apply_tesseract, Tesseract.from_library(plugin))}
-        python = Tesseract.from_tesseract_api(files["noop"])
-        self.noop["Python"] = self._noop(apply_tesseract, python)
-        python = Tesseract.from_tesseract_api(files["add"])
-        self.add["Python"] = self._add(apply_tesseract, python)
         jax_user = folder / "carrier" / "tesseract_api.py"
         jax_user.parent.mkdir()
-        jax_user.write_text("import jax\n" + NOOP)
-        python = Tesseract.from_tesseract_api(jax_user)
-        self.noop["Python that uses JAX"] = self._noop(apply_tesseract, python)
+        native = {
+            "noop": Tesseract.from_library(plugin, options={"noop": True}),
+            "add": Tesseract.from_library(plugin),
+        }
+        python = {name: Tesseract.from_tesseract_api(file) for name, file in files.items()}
+        for name in ("noop", "echo"):
+            jax_user.write_text("import jax\n" + {"noop": NOOP, "echo": ECHO}[name])
+            python[f"{name} with jax"] = Tesseract.from_tesseract_api(jax_user)
+        self.noop = {
+            "native": self._noop(apply_tesseract, native["noop"]),
+            "Python": self._noop(apply_tesseract, python["noop"]),
+            "Python that uses JAX": self._noop(apply_tesseract, python["noop with jax"]),
+        }
+        self.echo = {
+            "native": self.noop["native"],
+            "Python": self._noop(apply_tesseract, python["echo"]),
+            "Python that uses JAX": self._noop(apply_tesseract, python["echo with jax"]),
+        }
+        self.add = {
+            "native": self._add(apply_tesseract, native["add"]),
+            "Python": self._add(apply_tesseract, python["add"]),
+        }
         if ReferenceTesseract is not None:
-            theirs = ReferenceTesseract.from_tesseract_api(files["noop"])
-            self.noop["tesseract-jax"] = self._noop(reference_apply, theirs)
-            theirs = ReferenceTesseract.from_tesseract_api(files["add"])
-            self.add["tesseract-jax"] = self._add(reference_apply, theirs)
+            theirs = {
+                name: ReferenceTesseract.from_tesseract_api(file) for name, file in files.items()
+            }
+            self.noop["tesseract-jax"] = self._noop(reference_apply, theirs["noop"])
+            self.echo["tesseract-jax"] = self._noop(reference_apply, theirs["echo"])
+            self.add["tesseract-jax"] = self._add(reference_apply, theirs["add"])
 
     @staticmethod
     def _noop(apply: Any, component: Any) -> Callable[[jax.Array], jax.Array]:
@@ -178,7 +205,7 @@ def scanned(known: Components, bare: Callable[..., Any]) -> None:
         return lambda x, m: (loop(f)(x), m @ m)
 
     x, m = vector(10), jnp.ones((16, 16))
-    functions = {"x + 1": lambda x: x + 1, "bare foreign call": bare, **known.noop}
+    functions = {"x + 1": lambda x: x + 1, "bare foreign call": bare, **known.echo}
     for title, make, arguments in (("alone", loop, (x,)), ("with a matmul", beside, (x, m))):
         rows = {
             name: cost(blocking(jax.jit(make(f)), *arguments), 1.0) / STEPS
@@ -211,8 +238,8 @@ def large(known: Components, bare: Callable[..., Any]) -> None:
         "bare foreign call": bare,
         "native": known.noop["native"],
     }
-    if "tesseract-jax" in known.noop:
-        functions["tesseract-jax"] = known.noop["tesseract-jax"]
+    if "tesseract-jax" in known.echo:
+        functions["tesseract-jax"] = known.echo["tesseract-jax"]
     show("jit, n = 1e7", {name: cost(blocking(jax.jit(f), x)) for name, f in functions.items()})
     rows = {}
     for name, f in functions.items():
