@@ -31,7 +31,8 @@ class Pattern {
   // Throws PythonError.
   static std::unique_ptr<Pattern> read(PyObject *description);
 
-  // Whether the value is so; sets its tensors.  No exception is set where it is not.
+  // Whether the value is so; sets its tensors.  No exception is set where it is not.  Throws
+  // PythonError for what is no Exception, an interrupt, alone.
   bool matches(PyObject *value, const std::vector<Position> &positions, Tensors &tensors) const;
 
   // The same of arguments, by a pattern of a tuple.
