@@ -233,6 +233,15 @@ bool Pattern::equals(PyObject *value) const {
   return answer == 1;
 }
 
+int Pattern::traverse(visitproc visit, void *arg) const {
+  Py_VISIT(object_.get());
+  Py_VISIT(make_.get());
+  for (const auto &child : children_) {
+    if (const int stop = child->traverse(visit, arg)) return stop;
+  }
+  return 0;
+}
+
 std::unique_ptr<Form> Form::read(PyObject *description) {
   auto made = std::make_unique<Form>();
   const std::string_view kind = text(item(description, 0));

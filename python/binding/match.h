@@ -39,6 +39,9 @@ class Pattern {
   bool matches_arguments(PyObject *const *values, size_t count,
                          const std::vector<Position> &positions, Tensors &tensors) const;
 
+  // For the garbage collector: types and functions of the user's may refer to the component.
+  int traverse(visitproc visit, void *arg) const;
+
  private:
   enum class Kind { dict, list, array, number, other, value, set };
 

@@ -324,6 +324,23 @@ def test_a_cycle_through_the_log_is_collected() -> None:
     assert seen() is None
 
 
+def test_a_cycle_through_a_remembered_type_is_collected() -> None:
+    def make() -> weakref.ref[Any]:
+        class Vector:
+            def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+                return X
+
+        tesseract = opened("square")
+        Vector.made_for = tesseract  # type: ignore[attr-defined]
+        for _ in range(2):
+            assert tesseract.apply({"x": Vector()})["y"].tolist() == [0, 1, 4]
+        return weakref.ref(tesseract._client)
+
+    client = make()
+    gc.collect()
+    assert client() is None
+
+
 def test_references_are_kept_even() -> None:
     square = opened("square")
     x = X.copy()
