@@ -64,8 +64,14 @@ def uses_jax(component: Component) -> bool:
         return True
     if "jax" not in sys.modules:
         return False
-    tops = {name.partition(".")[0] for name in names}
+    tops = {_top(name) for name in names}
     return any(_imports_jax(top) for top in tops - sys.stdlib_module_names - {*_NOT_SEARCHED})
+
+
+def _top(name: str) -> str:
+    """The package a module is part of; each component's modules are one of their own."""
+    first, *rest = name.split(".")
+    return f"{first}.{rest[0]}" if first == "tsr_plugins" and rest else first
 
 
 def _names_in(module: ModuleType) -> set[str]:
