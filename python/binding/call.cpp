@@ -113,7 +113,20 @@ int32_t prepare(tesseract_component *component, const tesseract_signature &signa
   return tesseract_prepare(component, &signature, call, error.out());
 }
 
+int traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  const Call *call = as_call(self);
+  return call->pattern ? call->pattern->traverse(visit, arg) : 0;
+}
+
+// It serves no arguments then, but still runs.
+int clear(PyObject *self) {
+  const std::unique_ptr<Pattern> pattern(std::exchange(as_call(self)->pattern, nullptr));
+  return 0;
+}
+
 void destroy(PyObject *self) {
+  PyObject_GC_UnTrack(self);
   Call *call = as_call(self);
   PyObject *error_type = nullptr, *error = nullptr, *traceback = nullptr;
   PyErr_Fetch(&error_type, &error, &traceback);
@@ -233,13 +246,16 @@ PyMethodDef methods[] = {
 
 PyType_Slot slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void *>(destroy)},
+    {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void *>(clear)},
     {Py_tp_getset, properties},
     {Py_tp_methods, methods},
     {},
 };
 
-PyType_Spec specification = {"tesseract_host._native._host.Call", sizeof(Call), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+PyType_Spec specification = {
+    "tesseract_host._native._host.Call", sizeof(Call), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 
 }  // namespace
 

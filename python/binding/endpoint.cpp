@@ -38,7 +38,8 @@ PyObject *try_call(Endpoint &endpoint, size_t index, PyObject *const *arguments,
   Call &call = *reinterpret_cast<Call *>(object);
   const Ref kept(Py_NewRef(object));
   Tensors tensors(call.positions->size());
-  if (!call.pattern->matches_arguments(arguments, count, *call.positions, tensors)) return nullptr;
+  if (!call.pattern || !call.pattern->matches_arguments(arguments, count, *call.positions, tensors))
+    return nullptr;
   if (index && endpoint.calls[index] == object) move_to_front(endpoint, index);
   Ref parts;
   Ref result = run_for_form(call, tensors, parts);
@@ -105,6 +106,7 @@ int traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(as_endpoint(self)->general);
   Py_VISIT(as_endpoint(self)->finish);
+  for (PyObject *call : as_endpoint(self)->calls) Py_VISIT(call);
   return 0;
 }
 

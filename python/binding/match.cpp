@@ -48,6 +48,12 @@ std::vector<Ref> keys_of(PyObject *tuple) {
   return keys;
 }
 
+// The value is another; the general way finds out why.  An interrupt is nobody's answer.
+void forget_exception() {
+  if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError{};
+  PyErr_Clear();
+}
+
 template <typename T>
 bool write(void *place, T value) {
   std::memcpy(place, &value, sizeof value);
@@ -135,7 +141,7 @@ bool Pattern::matches(PyObject *value, const std::vector<Position> &positions,
       if (reinterpret_cast<PyObject *>(Py_TYPE(value)) != object_.get()) return false;
       Ref array(PyArray_CheckScalar(value) ? PyArray_FromScalar(value, nullptr)
                                            : PyObject_CallOneArg(make_.get(), value));
-      if (!array) PyErr_Clear();
+      if (!array) forget_exception();
       return array && PyArray_Check(array.get()) &&
              matches_array(std::move(array), positions[position_], tensors);
     }
@@ -164,7 +170,7 @@ bool Pattern::matches_dict(PyObject *value, const std::vector<Position> &positio
   for (size_t i = 0; i < keys_.size(); i++) {
     PyObject *found = PyDict_GetItemWithError(value, keys_[i].get());
     if (!found) {
-      PyErr_Clear();
+      forget_exception();
       return false;
     }
     // What an array is made of may run code that changes the dict.
@@ -210,7 +216,7 @@ bool Pattern::matches_number(PyObject *value, const Position &position, Tensors 
     if (array) return matches_array(std::move(array), position, tensors);
   } catch (const PythonError &) {
   }
-  PyErr_Clear();
+  forget_exception();
   return false;
 }
 
@@ -223,8 +229,17 @@ bool Pattern::equals(PyObject *value) const {
     return std::memcmp(&given, &wanted, sizeof given) == 0;  // -0.0 is another value than 0.0
   }
   const int answer = PyObject_RichCompareBool(value, known, Py_EQ);
-  if (answer < 0) PyErr_Clear();
+  if (answer < 0) forget_exception();
   return answer == 1;
+}
+
+int Pattern::traverse(visitproc visit, void *arg) const {
+  Py_VISIT(object_.get());
+  Py_VISIT(make_.get());
+  for (const auto &child : children_) {
+    if (const int stop = child->traverse(visit, arg)) return stop;
+  }
+  return 0;
 }
 
 std::unique_ptr<Form> Form::read(PyObject *description) {

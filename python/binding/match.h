@@ -31,12 +31,16 @@ class Pattern {
   // Throws PythonError.
   static std::unique_ptr<Pattern> read(PyObject *description);
 
-  // Whether the value is so; sets its tensors.  No exception is set where it is not.
+  // Whether the value is so; sets its tensors.  No exception is set where it is not.  Throws
+  // PythonError for what is no Exception, an interrupt, alone.
   bool matches(PyObject *value, const std::vector<Position> &positions, Tensors &tensors) const;
 
   // The same of arguments, by a pattern of a tuple.
   bool matches_arguments(PyObject *const *values, size_t count,
                          const std::vector<Position> &positions, Tensors &tensors) const;
+
+  // For the garbage collector: types and functions of the user's may refer to the component.
+  int traverse(visitproc visit, void *arg) const;
 
  private:
   enum class Kind { dict, list, array, number, other, value, set };

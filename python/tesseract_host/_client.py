@@ -113,7 +113,8 @@ class Client:
     @property
     def name(self) -> str:
         """The component's name, for messages."""
-        return self.component.name
+        name: str = self.component.name
+        return name
 
     @functools.cached_property
     def identity(self) -> str:
@@ -121,7 +122,7 @@ class Client:
         in the same order has in another process.
         """
         file = getattr(self.component.module, "__file__", None)
-        text = self._bound(self.component.describe)()
+        text: str = self._bound(self.component.describe)()
         return _identity.take(self, self.name, file, text, self._options)
 
     @functools.cached_property
@@ -129,7 +130,8 @@ class Client:
         """The description, as the C interface has it: leaf tables, endpoints, threads."""
         from tesseract_host.inspection import description
 
-        return self._bound(description)(self.component)
+        made: dict[str, Any] = self._bound(description)(self.component)
+        return made
 
     @property
     def uses_jax(self) -> bool:

@@ -38,7 +38,7 @@ class ComponentError(EndpointError):
         self.path = path
 
     @property
-    def original(self) -> Exception:  # type: ignore[override]
+    def original(self) -> Exception:
         """Without a reference to itself, which would keep what its traceback refers to."""
         return self._inner or self
 

@@ -204,9 +204,10 @@ def _dtype(name: str) -> np.dtype[Any] | None:
     try:
         import ml_dtypes
 
-        return np.dtype(getattr(ml_dtypes, name))
+        found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
     except (ImportError, AttributeError):
         return None
+    return found
 
 
 _SIZES = {"f": 8, "i": 8, "u": 8, "b": 1, "c": 16}  # the largest, which leave long doubles out

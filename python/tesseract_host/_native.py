@@ -25,15 +25,21 @@ def candidates(stem: str) -> Iterator[Path]:
     yield package.parents[1] / file
 
 
+def find(stem: str) -> Path | None:
+    """The first that there is."""
+    return next((path for path in candidates(stem) if path.is_file()), None)
+
+
 def load(name: str, stem: str) -> ModuleType:
     """The extension module `name` of the first such library; ImportError if there is none."""
     module = sys.modules.get(name)
     if module is not None:
         return module
-    file = next((path for path in candidates(stem) if path.is_file()), None)
+    file = find(stem)
     if file is None:
         raise ImportError(
-            f"there is no compiled {stem} for this Python; looked for "
+            f"there is no compiled {stem} for this Python: install tesseract-host for it, or build "
+            "it with -Dpythons and name its folder in TESSERACT_HOST_LOADER_PATH; looked for "
             + ", ".join(str(path) for path in candidates(stem)),
             name=name,
         )

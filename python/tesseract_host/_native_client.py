@@ -50,7 +50,7 @@ class NativeClient:
 
         self._options = {**options, "derive": derive}
         self._source = os.fspath(source)
-        self._host = _host.open(source, dict(options), log)
+        self._host = _host.open(source, {"loader": "native", **options}, log)
         self.name = self._host.name
         self.guard: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
         offered = self.description["endpoints"]
@@ -252,7 +252,8 @@ class Calls:
                 f"{self._name}: {endpoint}: {what} must be a dict with an array for each of "
                 f"{', '.join(names)}, not {found!r:.80}"
             )
-        arrays, patterns = [], []
+        arrays: list[Any] = []
+        patterns: list[Pattern] = []
         for index, name in enumerate(names):
             leaf = _leaf_tree.find(tree, name) or {}
             make = functools.partial(to_array, leaf=leaf, path=f"{what}.{name}")

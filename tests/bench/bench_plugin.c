@@ -1,5 +1,5 @@
 /* A component that does nothing: {"inputs": 5, "outputs": 3, "named": true} says how many float64
- * matrices it takes, of 8 x 8 or of named lengths. */
+ * matrices it takes, of 8 x 8 or of named lengths; "number": true adds one number, c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,8 @@ static int option(const char *options, const char *key) {
   return at ? atoi(at + strlen(key)) : 0;
 }
 
-static void add_leaves(instance *made, const char *side, const char *letter, int n, int named) {
+static void add_leaves(instance *made, const char *side, const char *letter, int n, int named,
+                       int number) {
   char *at = made->description + made->length;
   size_t left = sizeof made->description - made->length;
   int written = snprintf(at, left, ", \"%s\": [", side);
@@ -24,6 +25,9 @@ static void add_leaves(instance *made, const char *side, const char *letter, int
     written += snprintf(at + written, left - (size_t)written,
                         "%s{\"path\": \"%s%d\", \"dtype\": \"float64\", \"shape\": %s}",
                         i ? ", " : "", letter, i, named ? "[\"n\", \"m\"]" : "[8, 8]");
+  if (number)
+    written += snprintf(at + written, left - (size_t)written,
+                        ", {\"path\": \"c\", \"dtype\": \"float64\", \"shape\": []}");
   written += snprintf(at + written, left - (size_t)written, "]");
   made->length += (uint64_t)written;
 }
@@ -36,8 +40,9 @@ static int32_t create(const char *options, uint64_t length, void **out, tesserac
   made->length = (uint64_t)snprintf(
       made->description, sizeof made->description, "{\"name\": \"bench\", \"threads\": \"%s\"",
       option(options, "\"serial\":") ? "serial-per-instance" : "concurrent");
-  add_leaves(made, "inputs", "x", option(options, "\"inputs\":"), named);
-  add_leaves(made, "outputs", "y", option(options, "\"outputs\":"), named);
+  add_leaves(made, "inputs", "x", option(options, "\"inputs\":"), named,
+             strstr(options, "\"number\":true") != NULL);
+  add_leaves(made, "outputs", "y", option(options, "\"outputs\":"), named, 0);
   made->description[made->length++] = '}';
   *out = made;
   return TESSERACT_OK;

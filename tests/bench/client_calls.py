@@ -1,6 +1,6 @@
 """What `Tesseract.apply` costs from Python, beside tesseract-core's in the same process.
 
-    python tests/bench/client_calls.py [--calls N]
+    python tests/bench/client_calls.py [--calls N] [--plugin libbench_plugin.so]
 
 The module's function only returns what it made before, so what is printed is the cost of the call.
 """
@@ -8,6 +8,7 @@ The module's function only returns what it made before, so what is printed is th
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import sys
 import tempfile
@@ -67,6 +68,15 @@ def cases(small: Any, large: Any) -> dict[str, Callable[[], Any]]:
     }
 
 
+def native_cases(plugin: str) -> dict[str, Callable[[], Any]]:
+    """The timed calls of a native component."""
+    options = {"inputs": 2, "outputs": 1, "number": True}
+    native = Tesseract.from_library(plugin, options=options)
+    x = np.ones((8, 8))
+    inputs = {"x0": x, "x1": x, "c": 2.0}
+    return {"native apply, 2 arrays + 1 scalar": lambda: native.apply(inputs)}
+
+
 def cost(call: Callable[[], Any], calls: int) -> tuple[float, float]:
     """Microseconds of a call: minimum and median of many batches."""
     for _ in range(max(calls // 20, 5)):
@@ -96,9 +106,13 @@ def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=100_000)
-    calls = parser.parse_args().calls
+    parser.add_argument("--plugin", default=os.environ.get("TESSERACT_HOST_BENCH_PLUGIN"))
+    arguments = parser.parse_args()
+    calls = arguments.calls
     with tempfile.TemporaryDirectory() as folder:
         ours = opened(Tesseract, Path(folder))
+        if arguments.plugin:
+            ours.update(native_cases(arguments.plugin))
         try:
             from tesseract_core import Tesseract as Reference
 

@@ -30,6 +30,7 @@ def test_wheel_holds_everything_inside_the_package(wheel: Path) -> None:
         "lib/cmake/tesseract-host/tesseract-host-config.cmake",
         "lib/cmake/tesseract-host/tesseract-host-config-version.cmake",
         "lib/tesseract_host/tesseract_loader_python.so",
+        f"lib/tesseract_host/tesseract_binding_{tag}.so",
         f"lib/tesseract_host/tesseract_python_{tag}.so",
         "include/tesseract_host/host.h",
         "include/tesseract_host/plugin.h",
@@ -97,6 +98,29 @@ def test_cmake_refuses_newer_requests(
     installation: Installation, tmp_path: Path, wanted: str
 ) -> None:
     assert "FOUND 0" in find_package(installation, tmp_path, wanted)
+
+
+NATIVE = """
+import sys
+from tesseract_host import Tesseract
+square = Tesseract.from_library(sys.argv[1])
+print(square.apply({"x": [1.0, 2.0], "a": 3.0})["y"].tolist())
+module = Tesseract.from_tesseract_api(sys.argv[2])
+print(module._client.host().pointer != 0)
+hosts = {line.split()[-1] for line in open("/proc/self/maps") if "libtesseract_host" in line}
+print(len(hosts))
+"""
+
+
+def test_native_components_in_python(installation: Installation, tmp_path: Path) -> None:
+    square = installation.build_square(tmp_path / "square.so")
+    module = ROOT / "examples/tesseract-api-module/tesseract_api.py"
+    python, variables = installation.command.parent / "python", {}
+    if not python.exists():  # a prefix, whose package any Python can use
+        python = Path(sys.executable)
+        variables = {"PYTHONPATH": str(installation.library.parent / "tesseract_host/python")}
+    printed = run(python, "-c", NATIVE, square, module, **variables)
+    assert printed.split("\n")[:3] == ["[3.0, 12.0]", "True", "1"]
 
 
 def find_package(installation: Installation, folder: Path, version: str) -> str:

@@ -33,6 +33,18 @@ def plugin(name: str) -> Path:
     return file
 
 
+def opened(name: str, **keywords: Any) -> Any:
+    """A test plugin in `Tesseract`."""
+    from tesseract_host import Tesseract
+
+    return Tesseract.from_library(plugin(name), **keywords)
+
+
+def counts(tesseract: Any) -> dict[str, int]:
+    """The host's counts of its calls and copies."""
+    return tesseract._client.host().statistics()  # type: ignore[no-any-return]
+
+
 class DLDevice(ctypes.Structure):
     """DLPack's."""
 

@@ -50,6 +50,7 @@ def use(t: Tesseract) -> dict[str, Any]:
             raise SystemExit(str(error)) from error
     t.jacobian({"x": 1}, ["x"], ("y",), run_id="r")["y"]["x"]
     Tesseract.from_tesseract_api("tesseract_api.py", threads="owner")
+    Tesseract.from_library(Path("l.so"), options={"n": 1}, threads="owner", derive=True, log=print)
     t.jacobian_vector_product({"x": 1}, {"x"}, ["y"], {"x": 1.0})
     gradient = t.vector_jacobian_product({"x": 1}, ["x"], ["y"], {"y": 1.0})
     t.abstract_eval({"x": {"shape": (3,), "dtype": "float64"}})
@@ -93,6 +94,8 @@ WRONG = {
     "Tesseract.from_tesseract_api('x', stream_logs=5)": "stream_logs",
     "Tesseract.from_tesseract_api('x', output_format='yaml')": "output_format",
     "Tesseract.from_tesseract_api('x', threads='many')": "threads",
+    "Tesseract.from_library('x', threads='serial')": "threads",
+    "Tesseract.from_library('x', {})": "from_library",
     "Tesseract.from_tesseract_api('x').apply([1])": "apply",
     "Tesseract.from_tesseract_api('x').jacobian({}, 5, ['y'])": "jacobian",
     "Tesseract.from_tesseract_api('x').nothing": "nothing",
