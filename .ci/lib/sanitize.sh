@@ -28,9 +28,10 @@ threaded=(cancel extensions loaders results shutdown threads)
 
 sanitize() {
   sanitize_address
-  compile build-thread "${sanitized_threads[@]}" -- test-plugins "${threaded[@]/#/native-}"
+  compile build-thread "${sanitized_threads[@]}" -- test-plugins "${threaded[@]/#/native-}" \
+    adapter-threads
   counted "thread sanitizer, programs with threads" build-thread/meson-logs/testlog.junit.xml \
-    sanitizer_tests build-thread "${threaded[@]}"
+    sanitizer_tests build-thread "${threaded[@]}" "adapter threads"
 }
 
 # With every native program under the thread sanitizer, for which the quick run has no time.

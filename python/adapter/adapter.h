@@ -15,9 +15,9 @@
 extern "C" {
 #endif
 
-/* Names a component.  A reference to it is held until it is removed, so that it may be closed before
- * that.  Another component that had this identity is removed, and what was prepared of it with it;
- * the same one stays as it is.  Returns a status. */
+/* Names a component.  A reference to it is held until it is removed, so that it may be closed
+ * before that.  Another component that had this identity is removed, and what was prepared of it
+ * with it; the same one stays as it is.  Returns a status. */
 TESSERACT_EXPORT int32_t tesseract_jax_add(const char *identity, uint64_t length,
                                            tesseract_component *component);
 

@@ -77,33 +77,34 @@ static bool answer_metadata(const xla_frame *frame) {
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
 
-/* The attributes of ours, in the order in which XLA sorts them. */
+/* The attributes of ours. */
 enum { ENDPOINT, KEY, SPEC, TESSERACT, ATTRIBUTES };
 
 static const struct {
   const char *name;
-  size_t length;
   int32_t type;
 } attributes[ATTRIBUTES] = {
-    [ENDPOINT] = {"endpoint", 8, XLA_ATTRIBUTE_STRING},
-    [KEY] = {"key", 3, XLA_ATTRIBUTE_SCALAR},
-    [SPEC] = {"spec", 4, XLA_ATTRIBUTE_STRING},
-    [TESSERACT] = {"tesseract", 9, XLA_ATTRIBUTE_STRING},
+    [ENDPOINT] = {"endpoint", XLA_ATTRIBUTE_STRING},
+    [KEY] = {"key", XLA_ATTRIBUTE_SCALAR},
+    [SPEC] = {"spec", XLA_ATTRIBUTE_STRING},
+    [TESSERACT] = {"tesseract", XLA_ATTRIBUTE_STRING},
 };
 
-static bool is_named(const xla_text *name, int which) {
-  return name->length == attributes[which].length &&
-         memcmp(name->data, attributes[which].name, name->length) == 0;
-}
-
-/* Which of ours has this name, or ATTRIBUTES: looked for from where it is if there are no others.
- */
-static int attribute_named(const xla_text *name, int64_t index) {
-  for (int k = 0; k < ATTRIBUTES; k++) {
-    const int which = (int)((index + k) % ATTRIBUTES);
-    if (is_named(name, which)) return which;
+/* Which of ours has this name, or ATTRIBUTES: all differ in length, so one comparison of a length
+ * known here tells. */
+static int attribute_named(const xla_text *name) {
+  switch (name->length) {
+    case 8:
+      return memcmp(name->data, "endpoint", 8) == 0 ? ENDPOINT : ATTRIBUTES;
+    case 3:
+      return memcmp(name->data, "key", 3) == 0 ? KEY : ATTRIBUTES;
+    case 4:
+      return memcmp(name->data, "spec", 4) == 0 ? SPEC : ATTRIBUTES;
+    case 9:
+      return memcmp(name->data, "tesseract", 9) == 0 ? TESSERACT : ATTRIBUTES;
+    default:
+      return ATTRIBUTES;
   }
-  return ATTRIBUTES;
 }
 
 static tesseract_string string_of(const void *value) {
@@ -117,7 +118,7 @@ static xla_error *read_attributes(const xla_frame *frame, tesseract_jax_request 
   const xla_attributes *given = &frame->attributes;
   const void *values[ATTRIBUTES] = {NULL};
   for (int64_t i = 0; i < given->count; i++) {
-    const int which = attribute_named(given->names[i], i);
+    const int which = attribute_named(given->names[i]);
     if (which == ATTRIBUTES) continue;
     if (UNLIKELY(given->types[i] != attributes[which].type))
       return fail(frame, XLA_INVALID_ARGUMENT,

@@ -171,7 +171,8 @@ int32_t Prepared::run_plain(const Arrays &arrays, char **message) const {
   {
     // XLA's threads flush denormals to zero.
     const internal::DefaultFloatingPoint environment;
-    status = tesseract_call_run(call_.get(), arrays.in, arrays.out, &options, nullptr, &error);
+    status = tesseract_call_run(call_.get(), arrays.in, arrays.out,
+                                arrays.stream ? &options : nullptr, nullptr, &error);
   }
   if (status == TESSERACT_OK) [[likely]]
     return status;

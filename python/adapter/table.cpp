@@ -159,6 +159,7 @@ class Calls {
   using Freed = std::vector<std::unique_ptr<Prepared>>;
 
   static void empty(Entry &entry, Freed &freed) {
+    entry.retired_.reserve(entry.retired_.size() + 1);  // fails while nothing is taken out yet
     std::unique_ptr<Prepared> old(entry.prepared_.exchange(nullptr));
     if (!old) return;
     entry.retired_.push_back(std::move(old));

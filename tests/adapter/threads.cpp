@@ -91,6 +91,8 @@ TEST(Threads, ReplaceWhileOthersRun) {
     done = true;
   };
   together({run, run, change});
+  EXPECT_LE(tesseract_jax_prepared(), 1u);
+  ASSERT_TRUE(succeeds(call_square(3)));
   EXPECT_EQ(tesseract_jax_prepared(), 1u);
 }
 

@@ -1,5 +1,6 @@
 // Extensions by id, in both directions, and calls of their functions.
 #include <tesseract_host/ext/nested.h>
+#include <tesseract_host/ext/reference.h>
 
 #include <thread>
 
@@ -72,6 +73,30 @@ Outcome<Result> call_with(const Component &component, Body body, Options options
         },
         &body, options, error);
   });
+}
+
+TEST(Reference, KeepsAComponentThatIsClosed) {
+  const auto *references = static_cast<const tesseract_reference_table *>(
+      tesseract_host_extension(TESSERACT_REFERENCE_ID, TESSERACT_NTS));
+  ASSERT_NE(references, nullptr);
+  EXPECT_EQ(references->size, sizeof *references);
+  static int destroyed;
+  destroyed = 0;
+  Puppet puppet;
+  puppet.table.destroy = [](void *) { destroyed++; };
+  Component opened = puppet.opened();
+  tesseract_component *held = opened.get();
+  references->hold(held);
+  opened.reset();
+  EXPECT_EQ(destroyed, 0);
+  tesseract_call *call = nullptr;
+  Leaves inputs{"x"};
+  const auto asked = signature(TESSERACT_ENDPOINT_APPLY, inputs);
+  EXPECT_EQ(tesseract_prepare(held, &asked, &call, nullptr), TESSERACT_ERROR_UNAVAILABLE);
+  references->drop(held);
+  EXPECT_EQ(destroyed, 1);
+  references->hold(nullptr);
+  references->drop(nullptr);
 }
 
 TEST(CallWith, GivesInstanceAndFrame) {
