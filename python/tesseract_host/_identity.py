@@ -64,10 +64,14 @@ def uses_jax(component: Component) -> bool:
         return True
     if "jax" not in sys.modules:
         return False
-    own = component.module.__name__.rpartition(".")[0]
-    tops = {name.partition(".")[0] for name in names}
-    packages = tops - sys.stdlib_module_names - {*_NOT_SEARCHED, own.partition(".")[0]}
-    return any(_imports_jax(package) for package in (own, *packages) if package)
+    tops = {_top(name) for name in names}
+    return any(_imports_jax(top) for top in tops - sys.stdlib_module_names - {*_NOT_SEARCHED})
+
+
+def _top(name: str) -> str:
+    """The package a module is part of; each component's modules are one of their own."""
+    first, *rest = name.split(".")
+    return f"{first}.{rest[0]}" if first == "tsr_plugins" and rest else first
 
 
 def _names_in(module: ModuleType) -> set[str]:
@@ -81,11 +85,11 @@ def _names_in(module: ModuleType) -> set[str]:
     return found
 
 
-def _imports_jax(package: str) -> bool:
+def _imports_jax(top: str) -> bool:
     """Whether a package that was imported holds JAX under a name in one of its modules."""
-    inside = f"{package}."
+    inside = f"{top}."
     for name, module in list(sys.modules.items()):
-        if name != package and not name.startswith(inside):
+        if name != top and not name.startswith(inside):
             continue
         for value in list(getattr(module, "__dict__", {}).values()):
             if isinstance(value, ModuleType) and value.__name__.partition(".")[0] == "jax":

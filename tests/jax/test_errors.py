@@ -240,6 +240,10 @@ def test_a_call_that_hangs_can_be_interrupted(lane: str, tmp_path: Any) -> None:
             jax.block_until_ready(f(x, True))
         except (KeyboardInterrupt, jax.errors.JaxRuntimeError) as error:
             assert "KeyboardInterrupt" in repr(error) or "nterrupt" in str(error), error
+            try:  # JAX's callbacks keep interrupts, so that it comes a little later
+                time.sleep(0.5)
+            except KeyboardInterrupt:
+                pass
         assert time.monotonic() - begun < 30
         assert f(x, False).sum() == 3
         print("alive")

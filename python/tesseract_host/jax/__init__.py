@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 
 from tesseract_host import Tesseract
-from tesseract_host.jax import _batching, _dce, _derivatives, _lowering
+from tesseract_host.jax import _adapter, _batching, _dce, _derivatives, _lowering
 from tesseract_host.jax._apply import apply_tesseract, register
 from tesseract_host.jax._sow import save_intermediates, sow
 
@@ -17,4 +17,7 @@ jax.tree_util.register_pytree_node(
     Tesseract, lambda tesseract: ((), tesseract), lambda tesseract, _leaves: tesseract
 )
 
-del _batching, _dce, _derivatives, _lowering
+# The handlers are made known at once: programs from other processes may call them.
+_adapter.missing()
+
+del _adapter, _batching, _dce, _derivatives, _lowering

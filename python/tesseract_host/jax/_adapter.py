@@ -119,8 +119,8 @@ def _on_difference(text: int, length: int) -> None:
 
 def add(client: Any) -> str:
     """Makes a client's component known by its identity, which is returned; until it is no more."""
-    identity: str = client.identity
     with _lock:
+        identity: str = client.identity
         if getattr(client, "_jax_added", False):
             return identity
         name = identity.encode()

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tesseract_host import Tesseract
-from tesseract_host.jax import _primitives, _shapes
+from tesseract_host.jax import _adapter, _primitives, _shapes
 from tesseract_host.jax._compat import Tracer
 from tesseract_host.jax._layout import Layout, static_key
 from tesseract_host.jax._outputs import from_result
@@ -197,4 +197,6 @@ def register(
     handle.stateful = stateful
     handle.zero_tangents = zero_tangents
     handle.lane = lane
+    if not _adapter.missing():
+        _adapter.add(handle.client)
     return tesseract

@@ -5,6 +5,7 @@ Nothing else in this package asks which release runs, or touches a name that cam
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,6 +74,18 @@ def set_dce_rule(primitive: Any, rule: Any) -> None:
         return rule(used, rest[-1])
 
     pe.dce_rules[primitive] = adapted
+
+
+@functools.cache
+def call_effect() -> Any:
+    """What JAX says of foreign calls with side effects: that it may not drop them.
+
+    The allowed effects have no public names; a probe that isn't run has one.
+    """
+    probe = jax.ffi.ffi_call(
+        "tesseract_host_probe", jax.ShapeDtypeStruct((), np.float32), has_side_effect=True
+    )
+    return frozenset(jax.make_jaxpr(lambda: probe())().effects)
 
 
 def is_zero(tangent: Any) -> bool:

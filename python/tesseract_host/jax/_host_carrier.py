@@ -45,18 +45,40 @@ class HostCarrier:
     def _call(self, results: Sequence[Any], operands: Sequence[Any]) -> None:
         given = [operand.__dlpack__() for operand in operands]
         taken = [result.__dlpack__() for result in results]
+        inputs = [_pointer(capsule, b"dltensor") for capsule in given]
+        outputs = [_pointer(capsule, b"dltensor") for capsule in taken]
+        if taken and _device_of(results[0]) not in _WHOLE_HOST:
+            _renumber([*inputs, *outputs])
         message = ctypes.c_void_p()
         status = self._run(
             self._key,
-            self._inputs(*[_pointer(capsule, b"dltensor") for capsule in given]),
+            self._inputs(*inputs),
             self._counts[0],
-            self._outputs(*[_pointer(capsule, b"dltensor") for capsule in taken]),
+            self._outputs(*outputs),
             self._counts[1],
             0,
             ctypes.byref(message),
         )
         if status:
             raise CallError(f"{_adapter.code(status)}: {_adapter.taken_text(message)}")
+
+
+# A CPU device of JAX's is a part of the host, of which there is one for DLPack.
+_CPU = 1
+_DEVICE = 8
+_WHOLE_HOST = ((_CPU, 0),)
+
+
+def _device_of(buffer: Any) -> tuple[int, int]:
+    kind, number = buffer.__dlpack_device__()
+    return int(kind), int(number)
+
+
+def _renumber(tensors: Sequence[int]) -> None:
+    for address in tensors:
+        device = (ctypes.c_int32 * 2).from_address(address + _DEVICE)
+        if device[0] == _CPU:
+            device[1] = 0
 
 
 def interrupt_later() -> None:

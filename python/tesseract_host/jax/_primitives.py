@@ -83,6 +83,11 @@ def _abstract(
     ]
 
 
+def _abstract_apply(*avals: Any, spec: Spec, **parameters: Any) -> tuple[list[Any], Any]:
+    effects = _compat.call_effect() if spec.options.stateful else frozenset()
+    return _abstract("apply", *avals, spec=spec, **parameters), effects
+
+
 def _abstract_missing(*avals: Any, spec: Spec, outs: tuple[int, ...], batch: Batch) -> list[Any]:
     sizes = batch_sizes([aval.shape for aval in avals], batch)
     types = [spec.outputs.types[o] for o in outs]
@@ -92,7 +97,10 @@ def _abstract_missing(*avals: Any, spec: Spec, outs: tuple[int, ...], batch: Bat
 for _primitive, _endpoint in ENDPOINTS.items():
     _primitive.multiple_results = True
     _primitive.def_impl(functools.partial(xla.apply_primitive, _primitive))
-    _primitive.def_abstract_eval(functools.partial(_abstract, _endpoint))
+    if _endpoint != "apply":
+        _primitive.def_abstract_eval(functools.partial(_abstract, _endpoint))
+
+apply_p.def_effectful_abstract_eval(_abstract_apply)
 
 missing_p.multiple_results = True
 missing_p.def_impl(functools.partial(xla.apply_primitive, missing_p))
