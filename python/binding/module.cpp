@@ -2,6 +2,7 @@
 #define TESSERACT_IMPORTS_NUMPY
 #include "python.h"
 
+#include "buffers.h"
 #include "call.h"
 #include "component.h"
 #include "endpoint.h"
@@ -12,7 +13,7 @@ namespace {
 
 // Counts changes of what tesseract_host._host uses, so that parts of different releases refuse each
 // other.
-constexpr int kRevision = 1;
+constexpr int kRevision = 2;
 
 PyObject *set_factory(PyObject *, PyObject *function) {
   set_error_factory(function);
@@ -22,6 +23,8 @@ PyObject *set_factory(PyObject *, PyObject *function) {
 PyMethodDef functions[] = {
     {"open", open_component, METH_VARARGS,
      "open(source, options, log): opens a component; source and options as bytes."},
+    {"run_buffers", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_buffers)),
+     METH_FASTCALL, "run_buffers(run, key, results, operands): a call of the JAX adapter."},
     {"set_error_factory", set_factory, METH_O,
      "The function that makes an exception of an error of the host."},
     {},

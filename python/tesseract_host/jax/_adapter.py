@@ -163,16 +163,23 @@ def prepare(client: Any, endpoint: str, spec: str) -> Prepared:
         texts += [data, len(data)]
     status = library().tesseract_jax_prepare(*texts, key, ctypes.byref(message))
     if status != _OK:
-        raise _ERRORS.get(status, RuntimeError)(taken_text(message))
+        raise _ERRORS.get(status, RuntimeError)(taken_text(message.value))
     return Prepared(identity, endpoint, spec, key)
 
 
-def taken_text(message: Any) -> str:
-    """A message of the library, which is freed."""
-    if not message.value:
+def address(function: str) -> int:
+    """Where a function of the library is."""
+    found = ctypes.cast(getattr(library(), function), ctypes.c_void_p).value
+    assert found is not None
+    return found
+
+
+def taken_text(message: int | None) -> str:
+    """A message of the library by its address, which is freed."""
+    if not message:
         return "the call failed"
     try:
-        return ctypes.string_at(message.value).decode(errors="replace")
+        return ctypes.string_at(message).decode(errors="replace")
     finally:
         library().tesseract_jax_free(message)
 

@@ -7,16 +7,12 @@ start in turn can run.
 from __future__ import annotations
 
 import _thread
-import ctypes
 import threading
 from collections.abc import Sequence
 from typing import Any
 
+from tesseract_host import _host
 from tesseract_host.jax import _adapter
-
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.restype = ctypes.c_void_p
-_pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
 
 
 class CallError(RuntimeError):
@@ -26,59 +22,22 @@ class CallError(RuntimeError):
 class HostCarrier:
     """One call site of a compiled program, prepared under a key."""
 
-    def __init__(self, prepared: _adapter.Prepared, operands: int, results: int) -> None:
+    def __init__(self, prepared: _adapter.Prepared) -> None:
         self._prepared = prepared
         self._key = prepared.key
-        self._inputs: Any = ctypes.c_void_p * operands
-        self._outputs: Any = ctypes.c_void_p * results
-        self._counts = operands, results
-        self._run = _adapter.library().tesseract_jax_run
+        self._run = _host.binding().run_buffers
+        self._adapter_run = _adapter.address("tesseract_jax_run")
 
-    def __call__(self, context: Any, results: Sequence[Any], *operands: Any) -> None:
+    def __call__(self, _context: Any, results: Sequence[Any], *operands: Any) -> None:
         """Fills the results; what it raises becomes the error of the program."""
         try:
-            self._call(results, operands)
+            failed = self._run(self._adapter_run, self._key, results, operands)
+            if failed is not None:
+                status, message = failed
+                raise CallError(f"{_adapter.code(status)}: {_adapter.taken_text(message)}")
         except KeyboardInterrupt:
             interrupt_later()
             raise CallError("CANCELLED: KeyboardInterrupt") from None
-
-    def _call(self, results: Sequence[Any], operands: Sequence[Any]) -> None:
-        given = [operand.__dlpack__() for operand in operands]
-        taken = [result.__dlpack__() for result in results]
-        inputs = [_pointer(capsule, b"dltensor") for capsule in given]
-        outputs = [_pointer(capsule, b"dltensor") for capsule in taken]
-        if taken and _device_of(results[0]) not in _WHOLE_HOST:
-            _renumber([*inputs, *outputs])
-        message = ctypes.c_void_p()
-        status = self._run(
-            self._key,
-            self._inputs(*inputs),
-            self._counts[0],
-            self._outputs(*outputs),
-            self._counts[1],
-            0,
-            ctypes.byref(message),
-        )
-        if status:
-            raise CallError(f"{_adapter.code(status)}: {_adapter.taken_text(message)}")
-
-
-# A CPU device of JAX's is a part of the host, of which there is one for DLPack.
-_CPU = 1
-_DEVICE = 8
-_WHOLE_HOST = ((_CPU, 0),)
-
-
-def _device_of(buffer: Any) -> tuple[int, int]:
-    kind, number = buffer.__dlpack_device__()
-    return int(kind), int(number)
-
-
-def _renumber(tensors: Sequence[int]) -> None:
-    for address in tensors:
-        device = (ctypes.c_int32 * 2).from_address(address + _DEVICE)
-        if device[0] == _CPU:
-            device[1] = 0
 
 
 def interrupt_later() -> None:

@@ -49,7 +49,7 @@ def _lower(
         return _by_callback(context, operands, carrier, types, stateful)
     lane = lane_of(spec)
     if lane == "carrier" and not _compat.for_export(context):
-        host_carrier = HostCarrier(prepared, len(operands), len(types))
+        host_carrier = HostCarrier(prepared)
         return _by_callback(context, operands, host_carrier, own, stateful)
     if lane == "python":
         _compat.keep_on_caller(context)
