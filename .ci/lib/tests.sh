@@ -29,4 +29,8 @@ bench() {
   say "bench"
   meson test -C build --no-rebuild --benchmark --verbose
   meson devenv -C build -w "$root" python tests/bench/client_calls.py
+  if python -c 'import jax' 2>/dev/null; then
+    meson devenv -C build -w "$root" python tests/bench/jax_calls.py \
+      build/tests/bench/libbench_jax_plugin.so build/tests/bench/libbench_jax_bare_call.so
+  fi
 }
