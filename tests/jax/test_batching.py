@@ -172,7 +172,8 @@ def test_dtypes_of_jacobians(opened: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "shape"), [("expand_dims", (1, 3)), ("broadcast_all", (4, 3)), ("auto_experimental", (1, 3))]
+    ("method", "shape"),
+    [("expand_dims", (1, 3)), ("broadcast_all", (4, 3)), ("auto_experimental", (1, 3))],
 )
 def test_vectorised_methods_make_one_call(opened: Any, method: str, shape: Any) -> None:
     component = opened("anyrank")
@@ -221,7 +222,7 @@ def test_tangents_and_points_get_one_shape_when_vectorised(opened: Any) -> None:
 
 def test_unknown_methods_are_refused(opened: Any) -> None:
     noop = opened("noop")
-    with pytest.raises(ValueError, match="Unknown vmap_method: 'all'.*broadcast_all"):
+    with pytest.raises(ValueError, match=r"Unknown vmap_method: 'all'.*broadcast_all"):
         noop({"x": jnp.ones(2)}, vmap_method="all")
 
 

@@ -55,6 +55,7 @@ def test_nested_inputs_and_outputs(opened: Any, compiled: bool) -> None:
         return out["inner"]["total"], out["parts"], out["by_key"]
 
     jax_support.same(value(found)(arrays), value(model)(arrays))
+
     def loss(function: Any) -> Any:
         def of(arrays: Any) -> Any:
             total, parts, by_key = function(_joined(arrays, others))
@@ -74,7 +75,9 @@ def _split(inputs: Any) -> tuple[Any, Any]:
 def _joined(arrays: Any, others: Any) -> Any:
     leaves, tree = others
     rest = iter(arrays)
-    return jax.tree.unflatten(tree, [next(rest) if isinstance(l, jax.Array) else l for l in leaves])
+    return jax.tree.unflatten(
+        tree, [next(rest) if isinstance(leaf, jax.Array) else leaf for leaf in leaves]
+    )
 
 
 def test_paths_of_derivatives(opened: Any) -> None:
@@ -314,7 +317,7 @@ def test_numpy_arrays(opened: Any) -> None:
 @pytest.mark.narrow
 def test_wide_outputs_need_wide_types(opened: Any) -> None:
     noop = opened("noop")
-    with pytest.raises(ValueError, match="'y' is float64.*jax_enable_x64"):
+    with pytest.raises(ValueError, match=r"'y' is float64.*jax_enable_x64"):
         noop({"x": jnp.ones(3)})
     with pytest.raises(ValueError, match="jax_enable_x64"):
         jax.jit(noop)({"x": jnp.ones(3)})

@@ -21,7 +21,6 @@ jax = pytest.importorskip("jax", reason="jax is not installed")
 
 import jax.numpy as jnp
 from jax import export
-
 from tesseract_host import Tesseract
 from tesseract_host.jax import _adapter, _lowering, apply_tesseract, register
 
@@ -258,7 +257,8 @@ jax.config.update("jax_enable_x64", True)
 component = jax_support.open_("noop", None, lane="python")
 checks = [export.DisabledSafetyCheck.custom_call(_adapter.TARGET)]
 call = jax.jit(lambda x: component({{"x": x}})["y"])
-pathlib.Path({path!r}).write_bytes(export.export(call, disabled_checks=checks)(jnp.ones(3)).serialize())
+program = export.export(call, disabled_checks=checks)(jnp.ones(3))
+pathlib.Path({path!r}).write_bytes(program.serialize())
 """
 
 IMPORTING = """

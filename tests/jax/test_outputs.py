@@ -209,7 +209,18 @@ def test_errors_of_abstract_eval_come_as_they_are(opened: Any) -> None:
 
 @pytest.mark.parametrize(
     "dtype",
-    ["float16", "float32", "float64", "int8", "int64", "uint8", "uint64", "bool", "complex64", "complex128"],
+    [
+        "float16",
+        "float32",
+        "float64",
+        "int8",
+        "int64",
+        "uint8",
+        "uint64",
+        "bool",
+        "complex64",
+        "complex128",
+    ],
 )
 @pytest.mark.parametrize("shape", [(), (3,), (2, 0), (2, 3)])
 def test_every_dtype_and_rank(opened: Any, dtype: str, shape: Any) -> None:

@@ -15,7 +15,9 @@ import numpy as np
 from jax.interpreters import ad
 from jax.interpreters import partial_eval as pe
 
-VERSION = tuple(int("".join(c for c in part if c.isdigit()) or 0) for part in jax.__version__.split("."))[:3]
+VERSION = tuple(
+    int("".join(c for c in part if c.isdigit()) or 0) for part in jax.__version__.split(".")
+)[:3]
 
 if VERSION < (0, 7, 0):
     raise ImportError(

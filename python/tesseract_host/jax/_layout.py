@@ -95,7 +95,9 @@ class Layout:
         )
 
     def _not_an_array(self, place: Place, value: Any) -> TypeError:
-        kind = "a traced value" if isinstance(value, Tracer) else f"an array ({type(value).__name__})"
+        kind = (
+            "a traced value" if isinstance(value, Tracer) else f"an array ({type(value).__name__})"
+        )
         return TypeError(
             f"{self.name}: input {place.path!r} is no array in the component's schema, but got "
             f"{kind}: give it as a plain Python value from outside of jit (close over it or use "
