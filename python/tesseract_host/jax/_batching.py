@@ -150,7 +150,7 @@ def _product(
     ranks: tuple[int, int],
     forward: bool,
 ) -> Any:
-    """One block by one vector: with an axis for `size` and for each level, of length 1 if absent."""
+    """One block by one vector: with an axis for `size` and each level, of length 1 if absent."""
     first = levels + 1
     of_out = list(range(first, first + ranks[0]))
     of_in = list(range(first + ranks[0], first + sum(ranks)))

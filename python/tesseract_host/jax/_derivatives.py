@@ -190,8 +190,8 @@ def second_order(spec: Spec, operand: int) -> RuntimeError:
 def _not_differentiable_input(spec: Spec, operand: int) -> ValueError:
     return ValueError(
         f"{spec.handle.name}: input {spec.paths[operand]!r} is not differentiable, but a "
-        "derivative by it was asked for: mark it Differentiable in the component's schema, leave it out by "
-        "argnums, or put jax.lax.stop_gradient around it"
+        "derivative by it was asked for: mark it Differentiable in the component's schema, leave "
+        "it out by argnums, or put jax.lax.stop_gradient around it"
     )
 
 
