@@ -136,6 +136,27 @@ def test_few_vectors_at_one_point_are_called_for_one_by_one(opened: Any) -> None
     jax_support.same(jax.vmap(forced)(t), jax.vmap(linear)(t))
 
 
+def test_a_jacobian_stands_in_for_products_that_are_not_offered(opened: Any) -> None:
+    only = opened(
+        """
+        class InputSchema(BaseModel):
+            x: Differentiable[Array[(None,), Float64]]
+        class OutputSchema(BaseModel):
+            y: Differentiable[Array[(None,), Float64]]
+        def apply(inputs):
+            return {"y": 3 * inputs.x}
+        def abstract_eval(abstract_inputs):
+            return {"y": abstract_inputs.x}
+        def jacobian(inputs, jac_inputs, jac_outputs):
+            return {"y": {"x": 3 * np.eye(inputs.x.shape[0])}}
+        """
+    )
+    f = lambda x: only({"x": x})["y"]  # noqa: E731
+    x = jnp.arange(3.0)
+    jax_support.same(jax.jacrev(f)(x), 3 * jnp.eye(3))
+    jax_support.same(jax.vmap(jax.linearize(f, x)[1])(jnp.ones((1, 3))), jnp.full((1, 3), 3.0))
+
+
 def test_a_jacobian_that_is_not_offered_can_not_be_demanded(opened: Any) -> None:
     noop = opened("noop")
     with pytest.raises(RuntimeError, match="noop has no jacobian endpoint"):

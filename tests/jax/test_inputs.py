@@ -314,6 +314,39 @@ def test_numpy_arrays(opened: Any) -> None:
     jax_support.same(noop({"x": np.asfortranarray(strided)})["y"], jnp.asarray(strided))
 
 
+def test_numpy_arrays_of_other_byte_order_and_of_no_numbers(opened: Any) -> None:
+    noop = opened("noop")
+    swapped = np.arange(3.0).astype(">f8")
+    jax_support.same(noop({"x": swapped})["y"], jnp.arange(3.0))
+    for array in (np.array(["a"]), np.array([object()])):
+        with pytest.raises(TypeError):
+            noop({"x": array})
+
+
+NARROW = """
+class InputSchema(BaseModel):
+    x: Differentiable[Array[(None,), Float32]]
+class OutputSchema(BaseModel):
+    y: Differentiable[Array[(None,), Float32]]
+def apply(inputs):
+    return {"y": inputs.x}
+def abstract_eval(abstract_inputs):
+    return {"y": abstract_inputs.x}
+def vector_jacobian_product(inputs, vjp_inputs, vjp_outputs, cotangent_vector):
+    return {"x": cotangent_vector["y"]}
+"""
+
+
+@pytest.mark.narrow
+def test_wide_numpy_arrays_where_types_are_narrow(opened: Any) -> None:
+    component = opened(NARROW)
+    x = np.arange(3.0)
+    f = lambda x: component({"x": x})["y"]  # noqa: E731
+    for function in (f, jax.jit(f)):
+        np.testing.assert_array_equal(function(x), x)
+    np.testing.assert_array_equal(jax.grad(lambda x: f(x).sum())(x), np.ones(3))
+
+
 @pytest.mark.narrow
 def test_wide_outputs_need_wide_types(opened: Any) -> None:
     noop = opened("noop")

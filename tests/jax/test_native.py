@@ -13,7 +13,6 @@ import pytest
 jax = pytest.importorskip("jax", reason="jax is not installed")
 
 import jax.numpy as jnp
-
 from tesseract_host import Tesseract
 from tesseract_host.jax import _adapter, apply_tesseract, register
 

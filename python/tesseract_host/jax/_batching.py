@@ -90,6 +90,8 @@ def _materializes(spec: Spec, endpoint: str, wrt: Indices, outs: Indices, size: 
         return wanted
     if not offered:
         return False
+    if not spec.handle.offers(endpoint):
+        return True
     types = (
         [spec.types[i] for i in wrt] if endpoint == "jvp" else [spec.outputs.types[o] for o in outs]
     )

@@ -137,7 +137,9 @@ def plain_array(value: Any) -> Any:
 
 def is_wide(dtype: Any) -> bool:
     """Whether JAX would narrow this dtype, because 64 bits are switched off."""
-    return jax.dtypes.canonicalize_dtype(dtype) != dtype
+    if jax.config.jax_enable_x64:
+        return False
+    return bool(jax.dtypes.canonicalize_dtype(dtype) != dtype)
 
 
 def open_jaxpr(jaxpr: Any) -> tuple[Any, list[Any]]:
