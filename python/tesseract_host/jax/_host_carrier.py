@@ -43,18 +43,18 @@ class HostCarrier:
             raise CallError("CANCELLED: KeyboardInterrupt") from None
 
     def _call(self, results: Sequence[Any], operands: Sequence[Any]) -> None:
-        given = [operand.__dlpack__() for operand in operands]
-        taken = [result.__dlpack__() for result in results]
-        inputs = [_pointer(capsule, b"dltensor") for capsule in given]
-        outputs = [_pointer(capsule, b"dltensor") for capsule in taken]
-        if taken and _device_of(results[0]) not in _WHOLE_HOST:
-            _renumber([*inputs, *outputs])
+        inputs = [operand.__dlpack__() for operand in operands]
+        outputs = [result.__dlpack__() for result in results]
+        given = [_pointer(capsule, b"dltensor") for capsule in inputs]
+        taken = [_pointer(capsule, b"dltensor") for capsule in outputs]
+        if results and results[0].__dlpack_device__()[1]:
+            _renumber([*given, *taken])
         message = ctypes.c_void_p()
         status = self._run(
             self._key,
-            self._inputs(*inputs),
+            self._inputs(*given),
             self._counts[0],
-            self._outputs(*outputs),
+            self._outputs(*taken),
             self._counts[1],
             0,
             ctypes.byref(message),
@@ -63,18 +63,13 @@ class HostCarrier:
             raise CallError(f"{_adapter.code(status)}: {_adapter.taken_text(message)}")
 
 
-# A CPU device of JAX's is a part of the host, of which there is one for DLPack.
+# Of DLPack's structs: the type of CPU memory, and where a tensor's device is.
 _CPU = 1
 _DEVICE = 8
-_WHOLE_HOST = ((_CPU, 0),)
-
-
-def _device_of(buffer: Any) -> tuple[int, int]:
-    kind, number = buffer.__dlpack_device__()
-    return int(kind), int(number)
 
 
 def _renumber(tensors: Sequence[int]) -> None:
+    """JAX numbers its parts of the host, which for DLPack is one device."""
     for address in tensors:
         device = (ctypes.c_int32 * 2).from_address(address + _DEVICE)
         if device[0] == _CPU:
