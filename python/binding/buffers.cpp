@@ -29,7 +29,10 @@ class Borrowed {
       auto *managed =
           static_cast<DLManagedTensor *>(PyCapsule_GetPointer(capsules_.back().get(), "dltensor"));
       if (!managed) throw PythonError{};
-      tensors_.push_back(&managed->dl_tensor);
+      DLTensor &tensor = managed->dl_tensor;
+      // JAX numbers its parts of the host, which for DLPack is one device.
+      if (tensor.device.device_type == kDLCPU) tensor.device.device_id = 0;
+      tensors_.push_back(&tensor);
     }
   }
 

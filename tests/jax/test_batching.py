@@ -136,6 +136,27 @@ def test_few_vectors_at_one_point_are_called_for_one_by_one(opened: Any) -> None
     jax_support.same(jax.vmap(forced)(t), jax.vmap(linear)(t))
 
 
+def test_a_jacobian_stands_in_for_products_that_are_not_offered(opened: Any) -> None:
+    only = opened(
+        """
+        class InputSchema(BaseModel):
+            x: Differentiable[Array[(None,), Float64]]
+        class OutputSchema(BaseModel):
+            y: Differentiable[Array[(None,), Float64]]
+        def apply(inputs):
+            return {"y": 3 * inputs.x}
+        def abstract_eval(abstract_inputs):
+            return {"y": abstract_inputs.x}
+        def jacobian(inputs, jac_inputs, jac_outputs):
+            return {"y": {"x": 3 * np.eye(inputs.x.shape[0])}}
+        """
+    )
+    f = lambda x: only({"x": x})["y"]  # noqa: E731
+    x = jnp.arange(3.0)
+    jax_support.same(jax.jacrev(f)(x), 3 * jnp.eye(3))
+    jax_support.same(jax.vmap(jax.linearize(f, x)[1])(jnp.ones((1, 3))), jnp.full((1, 3), 3.0))
+
+
 def test_a_jacobian_that_is_not_offered_can_not_be_demanded(opened: Any) -> None:
     noop = opened("noop")
     with pytest.raises(RuntimeError, match="noop has no jacobian endpoint"):
@@ -172,7 +193,8 @@ def test_dtypes_of_jacobians(opened: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "shape"), [("expand_dims", (1, 3)), ("broadcast_all", (4, 3)), ("auto_experimental", (1, 3))]
+    ("method", "shape"),
+    [("expand_dims", (1, 3)), ("broadcast_all", (4, 3)), ("auto_experimental", (1, 3))],
 )
 def test_vectorised_methods_make_one_call(opened: Any, method: str, shape: Any) -> None:
     component = opened("anyrank")
@@ -221,7 +243,7 @@ def test_tangents_and_points_get_one_shape_when_vectorised(opened: Any) -> None:
 
 def test_unknown_methods_are_refused(opened: Any) -> None:
     noop = opened("noop")
-    with pytest.raises(ValueError, match="Unknown vmap_method: 'all'.*broadcast_all"):
+    with pytest.raises(ValueError, match=r"Unknown vmap_method: 'all'.*broadcast_all"):
         noop({"x": jnp.ones(2)}, vmap_method="all")
 
 

@@ -29,7 +29,8 @@ def abstract_eval(abstract_inputs):
     shape = abstract_inputs.x.shape
     return {"y": ShapeDType(shape=shape, dtype="float64"),
             "aside": ShapeDType(shape=shape, dtype="float64"),
-            "count": ShapeDType(shape=(), dtype="int64"), "flag": ShapeDType(shape=(), dtype="bool")}
+            "count": ShapeDType(shape=(), dtype="int64"),
+            "flag": ShapeDType(shape=(), dtype="bool")}
 def jacobian_vector_product(inputs, jvp_inputs, jvp_outputs, tangent_vector):
     calls.append(("jvp", sorted(jvp_inputs), sorted(jvp_outputs)))
     return {"y": 2 * tangent_vector["x"]}
@@ -120,8 +121,12 @@ def test_tangents_of_what_is_not_differentiable(opened: Any) -> None:
     jax_support.same(out["y"], 2 * x)
     jax_support.same(tangents["y"], 2 * x)
     assert np.isnan(tangents["aside"]).all() and tangents["aside"].dtype == jnp.float64
-    assert tangents["count"].dtype == jax.dtypes.float0 and tangents["flag"].dtype == jax.dtypes.float0
-    batched = jax.vmap(lambda t: jax.jvp(lambda x: mixed({"x": x, "fixed": jnp.ones(3)}), (x,), (t,))[1])
+    assert (
+        tangents["count"].dtype == jax.dtypes.float0 and tangents["flag"].dtype == jax.dtypes.float0
+    )
+    batched = jax.vmap(
+        lambda t: jax.jvp(lambda x: mixed({"x": x, "fixed": jnp.ones(3)}), (x,), (t,))[1]
+    )
     assert np.isnan(batched(jnp.ones((2, 3)))["aside"]).all()
 
 
@@ -174,7 +179,9 @@ SECOND = {
 
 @pytest.mark.parametrize("name", SECOND)
 @pytest.mark.parametrize("compiled", [False, True])
-def test_second_derivatives_fail_before_anything_runs(opened: Any, name: str, compiled: bool) -> None:
+def test_second_derivatives_fail_before_anything_runs(
+    opened: Any, name: str, compiled: bool
+) -> None:
     two = opened("two")
     f = lambda x: two({"x": x, "a": 2.0})["y"].sum()  # noqa: E731
     function = SECOND[name](f)
@@ -196,7 +203,9 @@ def test_endpoints_that_are_missing_are_named_when_tracing(opened: Any) -> None:
         """
     )
     f = lambda x: only({"x": x})["y"].sum()  # noqa: E731
-    with pytest.raises(NotImplementedError, match="no vector_jacobian_product endpoint.*it has apply"):
+    with pytest.raises(
+        NotImplementedError, match=r"no vector_jacobian_product endpoint.*it has apply"
+    ):
         jax.grad(f)(jnp.ones(3))
     with pytest.raises(NotImplementedError, match="jacobian_vector_product"):
         jax.jit(jax.jvp, static_argnums=0)(f, (jnp.ones(3),), (jnp.ones(3),))

@@ -23,7 +23,7 @@ class InputSchema(BaseModel):
     how: str = "value"
     @model_validator(mode="after")
     def _positive(self):
-        if self.how == "validator" and not hasattr(self.x, "dtype_name") and np.any(np.asarray(self.x) == 7):
+        if self.how == "validator" and np.any(np.asarray(self.x) == 7):
             raise ValueError("seven is not allowed")
         return self
 class OutputSchema(BaseModel):
@@ -250,7 +250,11 @@ def test_a_call_that_hangs_can_be_interrupted(lane: str, tmp_path: Any) -> None:
         """
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False,
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.returncode == 0 and "alive" in done.stdout, done.stdout + done.stderr

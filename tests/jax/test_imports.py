@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 import tesseract_host
 
 PACKAGE = Path(tesseract_host.__file__).parent / "jax"

@@ -55,6 +55,7 @@ def test_nested_inputs_and_outputs(opened: Any, compiled: bool) -> None:
         return out["inner"]["total"], out["parts"], out["by_key"]
 
     jax_support.same(value(found)(arrays), value(model)(arrays))
+
     def loss(function: Any) -> Any:
         def of(arrays: Any) -> Any:
             total, parts, by_key = function(_joined(arrays, others))
@@ -74,7 +75,9 @@ def _split(inputs: Any) -> tuple[Any, Any]:
 def _joined(arrays: Any, others: Any) -> Any:
     leaves, tree = others
     rest = iter(arrays)
-    return jax.tree.unflatten(tree, [next(rest) if isinstance(l, jax.Array) else l for l in leaves])
+    return jax.tree.unflatten(
+        tree, [next(rest) if isinstance(leaf, jax.Array) else leaf for leaf in leaves]
+    )
 
 
 def test_paths_of_derivatives(opened: Any) -> None:
@@ -311,10 +314,43 @@ def test_numpy_arrays(opened: Any) -> None:
     jax_support.same(noop({"x": np.asfortranarray(strided)})["y"], jnp.asarray(strided))
 
 
+def test_numpy_arrays_of_other_byte_order_and_of_no_numbers(opened: Any) -> None:
+    noop = opened("noop")
+    swapped = np.arange(3.0).astype(">f8")
+    jax_support.same(noop({"x": swapped})["y"], jnp.arange(3.0))
+    for array in (np.array(["a"]), np.array([object()])):
+        with pytest.raises(TypeError):
+            noop({"x": array})
+
+
+NARROW = """
+class InputSchema(BaseModel):
+    x: Differentiable[Array[(None,), Float32]]
+class OutputSchema(BaseModel):
+    y: Differentiable[Array[(None,), Float32]]
+def apply(inputs):
+    return {"y": inputs.x}
+def abstract_eval(abstract_inputs):
+    return {"y": abstract_inputs.x}
+def vector_jacobian_product(inputs, vjp_inputs, vjp_outputs, cotangent_vector):
+    return {"x": cotangent_vector["y"]}
+"""
+
+
+@pytest.mark.narrow
+def test_wide_numpy_arrays_where_types_are_narrow(opened: Any) -> None:
+    component = opened(NARROW)
+    x = np.arange(3.0)
+    f = lambda x: component({"x": x})["y"]  # noqa: E731
+    for function in (f, jax.jit(f)):
+        np.testing.assert_array_equal(function(x), x)
+    np.testing.assert_array_equal(jax.grad(lambda x: f(x).sum())(x), np.ones(3))
+
+
 @pytest.mark.narrow
 def test_wide_outputs_need_wide_types(opened: Any) -> None:
     noop = opened("noop")
-    with pytest.raises(ValueError, match="'y' is float64.*jax_enable_x64"):
+    with pytest.raises(ValueError, match=r"'y' is float64.*jax_enable_x64"):
         noop({"x": jnp.ones(3)})
     with pytest.raises(ValueError, match="jax_enable_x64"):
         jax.jit(noop)({"x": jnp.ones(3)})

@@ -21,7 +21,6 @@ jax = pytest.importorskip("jax", reason="jax is not installed")
 
 import jax.numpy as jnp
 from jax import export
-
 from tesseract_host import Tesseract
 from tesseract_host.jax import _adapter, _lowering, apply_tesseract, register
 
@@ -258,7 +257,8 @@ jax.config.update("jax_enable_x64", True)
 component = jax_support.open_("noop", None, lane="python")
 checks = [export.DisabledSafetyCheck.custom_call(_adapter.TARGET)]
 call = jax.jit(lambda x: component({{"x": x}})["y"])
-pathlib.Path({path!r}).write_bytes(export.export(call, disabled_checks=checks)(jnp.ones(3)).serialize())
+program = export.export(call, disabled_checks=checks)(jnp.ones(3))
+pathlib.Path({path!r}).write_bytes(program.serialize())
 """
 
 IMPORTING = """
@@ -285,6 +285,38 @@ def test_a_program_whose_component_is_not_open_says_which(tmp_path: Path) -> Non
     out = run(IMPORTING.format(**places))
     assert "FAILED_PRECONDITION" in out and "noop" in out and "register" in out
     assert "[0. 1. 2.]" in out
+
+
+CHANGED = """
+import sys, pathlib
+import jax, jax.numpy as jnp
+from jax import export
+from tesseract_host import Tesseract
+from tesseract_host.jax import _adapter, apply_tesseract, register
+jax.config.update("jax_enable_x64", True)
+tesseract = register(Tesseract.from_tesseract_api({module!r}), lane="python")
+path = pathlib.Path({path!r})
+if path.exists():
+    program = export.deserialize(path.read_bytes())
+    try:
+        print(jax.block_until_ready(program.call(jnp.ones(3))))
+    except jax.errors.JaxRuntimeError as error:
+        print(error)
+else:
+    checks = [export.DisabledSafetyCheck.custom_call(_adapter.TARGET)]
+    call = jax.jit(lambda x: apply_tesseract(tesseract, {{"x": x}})["y"])
+    path.write_bytes(export.export(call, disabled_checks=checks)(jnp.ones(3)).serialize())
+"""
+
+
+@pytest.mark.usefixtures("_exports")
+def test_a_program_does_not_call_another_version_of_its_component(tmp_path: Path) -> None:
+    module = jax_support.source_of(ADDRESS, tmp_path)
+    program = CHANGED.format(module=str(module), path=str(tmp_path / "program"))
+    run(program)
+    assert "[1. 1. 1.]" in run(program)
+    module.write_text(module.read_text().replace("Float64", "Float32"))
+    assert "FAILED_PRECONDITION" in run(program)
 
 
 # ---- Threads ------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import pytest
 jax = pytest.importorskip("jax", reason="jax is not installed")
 
 import jax.numpy as jnp
-
 from tesseract_host.jax import save_intermediates, sow
 
 

@@ -105,21 +105,27 @@ CASES: dict[str, tuple[Any, Any]] = {
         ["apply"] * 3 + [("vjp", ["x"], ["y"])] * 3,
     ),
     "linear_transpose": (
-        lambda f: lambda x, a, b: jax.linear_transpose(
-            lambda t: jax.jvp(lambda x: f(x, a, b), (x,), (t,))[1], x
-        )({"y": x, "z": a}),
+        lambda f: (
+            lambda x, a, b: jax.linear_transpose(
+                lambda t: jax.jvp(lambda x: f(x, a, b), (x,), (t,))[1], x
+            )({"y": x, "z": a})
+        ),
         None,
     ),
     "forward over reverse in the cotangent": (
-        lambda f: lambda x, a, b: jax.jvp(
-            lambda c: jax.vjp(lambda x: f(x, a, b)["y"], x)[1](c)[0], (x,), (x * 2,)
+        lambda f: (
+            lambda x, a, b: jax.jvp(
+                lambda c: jax.vjp(lambda x: f(x, a, b)["y"], x)[1](c)[0], (x,), (x * 2,)
+            )
         ),
         ["apply", ("vjp", ["x"], ["y"]), ("vjp", ["x"], ["y"])],
     ),
     "reverse over reverse in the cotangent": (
-        lambda f: lambda x, a, b: jax.grad(
-            lambda c: (jax.vjp(lambda x: f(x, a, b)["y"], x)[1](c)[0] ** 2).sum()
-        )(x),
+        lambda f: (
+            lambda x, a, b: jax.grad(
+                lambda c: (jax.vjp(lambda x: f(x, a, b)["y"], x)[1](c)[0] ** 2).sum()
+            )(x)
+        ),
         ["apply", ("vjp", ["x"], ["y"]), ("jvp", ["x"], ["y"])],
     ),
     "reverse over forward in the tangent": (

@@ -90,7 +90,11 @@ def _materializes(spec: Spec, endpoint: str, wrt: Indices, outs: Indices, size: 
         return wanted
     if not offered:
         return False
-    types = [spec.types[i] for i in wrt] if endpoint == "jvp" else [spec.outputs.types[o] for o in outs]
+    if not spec.handle.offers(endpoint):
+        return True
+    types = (
+        [spec.types[i] for i in wrt] if endpoint == "jvp" else [spec.outputs.types[o] for o in outs]
+    )
     lengths = [*(n for shape, _dtype in types for n in shape), size]
     if not all(isinstance(n, int) for n in lengths):
         return True
@@ -148,7 +152,7 @@ def _product(
     ranks: tuple[int, int],
     forward: bool,
 ) -> Any:
-    """One block by one vector; the result has an axis for `size` and for each level, or one of 1."""
+    """One block by one vector: with an axis for `size` and each level, of length 1 if absent."""
     first = levels + 1
     of_out = list(range(first, first + ranks[0]))
     of_in = list(range(first + ranks[0], first + sum(ranks)))
@@ -214,9 +218,7 @@ def _vectorised(
         for i in (*wrt, *range(count, len(operands))):
             whole[i] = True
     longer = [
-        operand
-        if flag
-        else jnp.broadcast_to(operand, (size if all_ else 1, *operand.shape))
+        operand if flag else jnp.broadcast_to(operand, (size if all_ else 1, *operand.shape))
         for operand, flag, all_ in zip(operands, flags, whole, strict=True)
     ]
     types = tuple((tuple(o.shape), t[1]) for o, t in zip(longer, spec.types, strict=False))

@@ -70,7 +70,10 @@ class Carrier:
                     array[tuple(itertools.compress(index, flags))]
                     for array, flags in zip(inputs, zip(*self._batch, strict=True), strict=True)
                 ],
-                [array[index] if array.ndim > len(index) else array[(*index, ...)] for array in destinations],
+                [
+                    array[index] if array.ndim > len(index) else array[(*index, ...)]
+                    for array in destinations
+                ],
             )
 
     # ---- Endpoints ------------------------------------------------------------------------------
@@ -81,7 +84,9 @@ class Carrier:
         try:
             arrays, others = outputs.taken_apart(result)
         except ValueError as error:
-            raise self._error(f"apply returned another structure than abstract_eval: {error}") from None
+            raise self._error(
+                f"apply returned another structure than abstract_eval: {error}"
+            ) from None
         for path, array, place in zip(self._outs, arrays, destinations, strict=True):
             self._fill_exactly(path, array, place)
         if others and self._spec.options.check_statics:

@@ -15,7 +15,9 @@ import numpy as np
 from jax.interpreters import ad
 from jax.interpreters import partial_eval as pe
 
-VERSION = tuple(int("".join(c for c in part if c.isdigit()) or 0) for part in jax.__version__.split("."))[:3]
+VERSION = tuple(
+    int("".join(c for c in part if c.isdigit()) or 0) for part in jax.__version__.split(".")
+)[:3]
 
 if VERSION < (0, 7, 0):
     raise ImportError(
@@ -135,7 +137,9 @@ def plain_array(value: Any) -> Any:
 
 def is_wide(dtype: Any) -> bool:
     """Whether JAX would narrow this dtype, because 64 bits are switched off."""
-    return jax.dtypes.canonicalize_dtype(dtype) != dtype
+    if jax.config.jax_enable_x64:
+        return False
+    return bool(jax.dtypes.canonicalize_dtype(dtype) != dtype)
 
 
 def open_jaxpr(jaxpr: Any) -> tuple[Any, list[Any]]:

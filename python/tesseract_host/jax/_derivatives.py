@@ -87,9 +87,7 @@ def _linear_jvp(
         return results, [_compat.zero_tangent(result) for result in results]
     kept = tuple((wrt if endpoint is jvp_p else outs)[k] for k in given)
     vectors = [tangents[count + k] for k in given]
-    chosen = tuple(
-        level[:count] + tuple(level[count + k] for k in given) for level in batch
-    )
+    chosen = tuple(level[:count] + tuple(level[count + k] for k in given) for level in batch)
     changed = endpoint.bind(
         *alike([*primals[:count], *vectors]),
         spec=spec,
@@ -170,9 +168,7 @@ def _missing_transpose(
                 "be taken through it: mark it Differentiable in the component's schema, or put "
                 "jax.lax.stop_gradient around it"
             )
-    return [
-        _compat.zero_cotangent(o.aval) if ad.is_undefined_primal(o) else None for o in operands
-    ]
+    return [_compat.zero_cotangent(o.aval) if ad.is_undefined_primal(o) else None for o in operands]
 
 
 def _apply_transpose(_cotangents: Any, *_operands: Any, spec: Spec, **_parameters: Any) -> Any:
@@ -193,9 +189,9 @@ def second_order(spec: Spec, operand: int) -> RuntimeError:
 
 def _not_differentiable_input(spec: Spec, operand: int) -> ValueError:
     return ValueError(
-        f"{spec.handle.name}: input {spec.paths[operand]!r} is not differentiable, but a derivative "
-        "by it was asked for: mark it Differentiable in the component's schema, leave it out by "
-        "argnums, or put jax.lax.stop_gradient around it"
+        f"{spec.handle.name}: input {spec.paths[operand]!r} is not differentiable, but a "
+        "derivative by it was asked for: mark it Differentiable in the component's schema, leave "
+        "it out by argnums, or put jax.lax.stop_gradient around it"
     )
 
 

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tesseract_host.jax import _compat
 from tesseract_host.jax._compat import Tracer
 from tesseract_host.jax._schema import Leaf, Node
 
@@ -74,6 +75,10 @@ class Layout:
             if isinstance(leaf, ARRAYS):
                 if not (known.is_array or known.open):
                     raise self._not_an_array(place, leaf)
+                if isinstance(leaf, np.ndarray):
+                    if leaf.dtype.kind in "OSUMm":
+                        raise self._no_numbers(place, leaf.dtype)
+                    leaf = _as_jax_has_it(leaf)
                 operands.append(leaf)
                 mask.append(True)
             elif known.converts:
@@ -86,7 +91,9 @@ class Layout:
 
     def _converted(self, value: Any, place: Place) -> Any:
         if isinstance(value, numbers.Number | np.generic):
-            return _strong(value)
+            array = np.asarray(value)
+            if array.dtype.kind in "biufc":
+                return _as_jax_has_it(array)
         if hasattr(value, "__array__") or hasattr(value, "__jax_array__"):
             return jnp.asarray(value)
         raise TypeError(
@@ -94,8 +101,15 @@ class Layout:
             f"{type(value).__name__}; arrays of JAX and NumPy and numbers are taken"
         )
 
+    def _no_numbers(self, place: Place, dtype: Any) -> TypeError:
+        return TypeError(
+            f"{self.name}: input {place.path!r} is an array of {dtype}, which JAX doesn't have"
+        )
+
     def _not_an_array(self, place: Place, value: Any) -> TypeError:
-        kind = "a traced value" if isinstance(value, Tracer) else f"an array ({type(value).__name__})"
+        kind = (
+            "a traced value" if isinstance(value, Tracer) else f"an array ({type(value).__name__})"
+        )
         return TypeError(
             f"{self.name}: input {place.path!r} is no array in the component's schema, but got "
             f"{kind}: give it as a plain Python value from outside of jit (close over it or use "
@@ -103,10 +117,15 @@ class Layout:
         )
 
 
-def _strong(value: Any) -> Any:
-    """A number as an array of rank 0, without weak type, in JAX's default width."""
-    array = np.asarray(value)
-    return array.astype(jax.dtypes.canonicalize_dtype(array.dtype), copy=False)
+def _as_jax_has_it(array: np.ndarray[Any, Any]) -> Any:
+    """A NumPy array in a dtype that JAX has now; the same one where that is so already."""
+    dtype = array.dtype
+    if not dtype.isnative:
+        array = array.astype(dtype.newbyteorder("="))
+        dtype = array.dtype
+    if not _compat.is_wide(dtype):
+        return array
+    return jnp.asarray(array)
 
 
 def _joined(path: str, step: str) -> str:

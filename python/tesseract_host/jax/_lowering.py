@@ -3,7 +3,7 @@
 | lane | for | form |
 |---|---|---|
 | native | shared libraries | a foreign call, on any thread of XLA's |
-| python | modules that don't use JAX | a foreign call, in a program that runs on its caller's thread |
+| python | modules that don't use JAX | the same, in a program that runs on its caller's thread |
 | carrier | modules that use JAX; whatever the others can't take | JAX's callback on buffers |
 """
 

@@ -39,7 +39,7 @@ class Outputs:
         return jax.tree.unflatten(self.treedef, arrays)
 
     def taken_apart(self, result: Any) -> tuple[list[Any], list[Any]]:
-        """The arrays and the other values of what apply returned; ValueError if it nests otherwise."""
+        """The arrays and the others of what apply returned; ValueError if it nests otherwise."""
         leaves = self.treedef.flatten_up_to(result)
         arrays = [leaf for leaf, array in zip(leaves, self.is_array, strict=True) if array]
         others = [leaf for leaf, array in zip(leaves, self.is_array, strict=True) if not array]

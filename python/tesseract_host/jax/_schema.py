@@ -82,7 +82,8 @@ def _of_model(schema: Any) -> Node:
             shape=None if shape is Ellipsis else tuple(shape),
             dtype=dtypes.pop() if len(dtypes) == 1 else None,
             converts=len(entry.types) == 1 and entry.is_array and not in_mapping,
-            open=not entry.is_array and (Any in entry.types or object in entry.types or bool(arrays)),
+            open=not entry.is_array
+            and (Any in entry.types or object in entry.types or bool(arrays)),
         )
         steps = [_STEPS.get(step.kind) or str(step.value) for step in entry.pattern]
         _place(root, steps).leaf = leaf

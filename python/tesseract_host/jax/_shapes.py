@@ -113,7 +113,9 @@ def _symbolic(first: Outputs, second: Outputs, symbols: list[Any], handle: Handl
     """The outputs with symbols in their shapes, from those for two sets of stand-ins."""
     if len(symbols) > len(_STANDINS[0]) or len(first.types) != len(second.types):
         raise ValueError(f"{handle.name}: the outputs' shapes can't be told for symbolic lengths")
-    pairs = {pair: symbol for symbol, pair in zip(symbols, zip(*_STANDINS, strict=True), strict=False)}
+    pairs = {
+        pair: symbol for symbol, pair in zip(symbols, zip(*_STANDINS, strict=True), strict=False)
+    }
 
     def axis(a: int, b: int, path: str) -> Any:
         if a == b:

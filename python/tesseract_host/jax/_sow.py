@@ -64,7 +64,7 @@ def _by_name(found: Found) -> dict[str, dict[str, Any]]:
         modes = named.setdefault(name, {})
         if mode in modes:
             raise ValueError(
-                f"Duplicate sow name {name!r} (mode={mode!r}): a name can be used once in a function"
+                f"Duplicate sow name {name!r} (mode={mode!r}): one can be used once in a function"
             )
         modes[mode] = jax.tree.unflatten(tree, leaves)
     return named
@@ -198,9 +198,7 @@ def _transpose(cotangents: Any, *operands: Any, **parameters: Any) -> Any:
     ]
     sown = sow_p.bind(*whole, **{**parameters, "mode": "cotangent"})
     return [
-        None
-        if not ad.is_undefined_primal(operand)
-        else (cotangent if is_zero(cotangent) else one)
+        None if not ad.is_undefined_primal(operand) else (cotangent if is_zero(cotangent) else one)
         for operand, cotangent, one in zip(operands, cotangents, sown, strict=True)
     ]
 

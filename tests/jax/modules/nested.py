@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Optional
+from typing import Literal
 
 import numpy as np
 from pydantic import BaseModel
@@ -20,7 +20,7 @@ class Layer(BaseModel):
 class InputSchema(BaseModel):
     layers: list[Layer]
     params: dict[str, Differentiable[Array[(None,), Float64]]]
-    extra: Optional[Differentiable[Array[(None,), Float64]]] = None
+    extra: Differentiable[Array[(None,), Float64]] | None = None
     counts: dict[str, int] = {}
     label: str = "x"
 
@@ -34,7 +34,7 @@ class OutputSchema(BaseModel):
     inner: Inner
     parts: list[Differentiable[Array[(None,), Float64]]]
     by_key: dict[str, Differentiable[Array[(None,), Float64]]]
-    nothing: Optional[str] = None
+    nothing: str | None = None
     level: int = 0
 
 
@@ -64,7 +64,9 @@ def abstract_eval(abstract_inputs):
     calls.append("abstract_eval")
     return {
         "inner": {"total": ShapeDType(shape=(), dtype="float64"), "label": abstract_inputs.label},
-        "parts": [ShapeDType(shape=layer.w.shape, dtype="float64") for layer in abstract_inputs.layers],
+        "parts": [
+            ShapeDType(shape=layer.w.shape, dtype="float64") for layer in abstract_inputs.layers
+        ],
         "by_key": {
             key: ShapeDType(shape=value.shape, dtype="float64")
             for key, value in abstract_inputs.params.items()
