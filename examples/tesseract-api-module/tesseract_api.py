@@ -49,3 +49,7 @@ def vector_jacobian_product(
     if "c" in vjp_inputs:
         gradient["c"] = -np.sum(np.abs(inputs.v) * inputs.v * seed)
     return gradient
+
+
+def abstract_eval(abstract_inputs: InputSchema) -> dict[str, Any]:
+    return {"force": abstract_inputs.v}
