@@ -4,6 +4,7 @@
 #include <tesseract_host/ext/draft/many_seeds.h>
 #include <tesseract_host/ext/draft/python_call.h>
 #include <tesseract_host/ext/nested.h>
+#include <tesseract_host/ext/reference.h>
 #include <tesseract_host/ext/unload.h>
 #include <tesseract_host/host.h>
 #include <tesseract_host/loader.h>
@@ -60,6 +61,12 @@ SIZE(tesseract_adopt_table, 16)
 OFFSET(tesseract_adopt_table, size, 0)
 OFFSET(tesseract_adopt_table, flags, 4)
 OFFSET(tesseract_adopt_table, output, 8)
+
+SIZE(tesseract_reference_table, 24)
+OFFSET(tesseract_reference_table, size, 0)
+OFFSET(tesseract_reference_table, flags, 4)
+OFFSET(tesseract_reference_table, hold, 8)
+OFFSET(tesseract_reference_table, drop, 16)
 
 SIZE(tesseract_unload_table, 16)
 OFFSET(tesseract_unload_table, size, 0)

@@ -104,7 +104,7 @@ def test_footprint(
     plugin, program = tmp_path / "plugin.so", tmp_path / "footprint"
     run("cc", "-shared", "-fPIC", BENCH / "bench_plugin.c", "-o", plugin, *flags[:1])
     run("cc", BENCH / "footprint.c", "-o", program, *flags)
-    microseconds, _, kilobytes = (int(word) for word in run(program, plugin).split())
+    microseconds, _again, _before, kilobytes = (int(word) for word in run(program, plugin).split())
     with capsys.disabled():
         print(
             f"\nlibrary {stripped.stat().st_size / 1e3:.0f} kB stripped, "

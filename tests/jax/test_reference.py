@@ -202,39 +202,39 @@ def test_nested_inputs(sides: Any) -> None:
 
 @pytest.mark.parametrize("value", ["drift", "none"])
 def test_outputs_that_are_no_arrays(sides: Any, value: str) -> None:
-    import test_outputs
+    import test_static_outputs
 
     def run(side: Side) -> Any:
         out = side({"x": X, "drift": value == "drift"})
         jax.block_until_ready(out["y"])
         return {key: out[key] for key in ("steps", "names", "none")}
 
-    ours, theirs = (outcome(side, run) for side in sides(test_outputs.STATIC))
+    ours, theirs = (outcome(side, run) for side in sides(test_static_outputs.STATIC))
     assert ours[:2] == theirs[:2]
 
 
 @pytest.mark.parametrize("by", ["fixed", "aside"])
 def test_what_is_not_differentiable(sides: Any, by: str) -> None:
-    import test_derivatives
+    import test_endpoint_derivatives
 
     def run(side: Side) -> Any:
         if by == "fixed":
             return jax.grad(lambda f: side({"x": X, "fixed": f})["y"].sum())(X)
         return jax.grad(lambda x: side({"x": x, "fixed": X})["aside"].sum())(X)
 
-    ours, theirs = (outcome(side, run) for side in sides(test_derivatives.MIXED))
+    ours, theirs = (outcome(side, run) for side in sides(test_endpoint_derivatives.MIXED))
     assert type(ours[1]) is type(theirs[1]) is ValueError
     assert by in str(ours[1]) and by in str(theirs[1])
 
 
 def test_tangents_of_what_is_not_differentiable(sides: Any) -> None:
-    import test_derivatives
+    import test_endpoint_derivatives
 
     def run(side: Side) -> Any:
         tangents = jax.jvp(lambda x: side({"x": x, "fixed": X}), (X,), (X,))[1]
         return {key: np.asarray(tangents[key], float) for key in ("y", "aside")}
 
-    ours, theirs = (outcome(side, run) for side in sides(test_derivatives.MIXED))
+    ours, theirs = (outcome(side, run) for side in sides(test_endpoint_derivatives.MIXED))
     assert ours[0] == theirs[0] == "returned"
     for key in ("y", "aside"):
         np.testing.assert_array_equal(ours[1][0][key], theirs[1][0][key])
