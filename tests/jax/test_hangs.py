@@ -37,7 +37,12 @@ def test_calls_of_components_that_do_not_use_jax(pool: str) -> None:
 
 
 def test_calls_of_components_that_use_jax(pool: str) -> None:
-    finished(*USING_JAX, "unseen", pool=pool)
+    finished(*USING_JAX, pool=pool)
+
+
+def test_calls_of_a_component_of_which_nobody_could_tell_that_it_uses_jax() -> None:
+    """On one device, and where the pool has a thread left; see `register` for others."""
+    finished("unseen", pool="2")
 
 
 def test_calls_on_two_devices(pool: str) -> None:

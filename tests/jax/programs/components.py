@@ -1,4 +1,4 @@
-"""The components of the programs, by kind: each gives y = x + 1, but for the native ones."""
+"""The components of the programs, by kind: each gives y = x + 1, unless said otherwise."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ PLUGINS = Path(os.environ.get("TESSERACT_HOST_TEST_PLUGINS", ""))
 MODULES: dict[str, tuple[str, Any]] = {
     "python": ("serial", None),
     "carrier": ("serial", "carrier"),
+    "other": ("noop", "carrier"),  # y = x
     "straight": ("serial", "native"),  # on any thread of XLA's
     "nested": ("uses_jax", None),
     "twice": ("uses_jax", None),
@@ -27,7 +28,7 @@ MODULES: dict[str, tuple[str, Any]] = {
 
 
 def open_(kind: str) -> Tesseract:
-    """A component of a kind: one of MODULES, or "native"."""
+    """A component of a kind: one of MODULES, or "native", which gives y = x."""
     if kind == "native":
         return Tesseract.from_library(PLUGINS / "libstateful.so")
     name, lane = MODULES[kind]
