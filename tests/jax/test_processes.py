@@ -139,7 +139,9 @@ def test_an_exported_program_does_not_call_another_component(edited: Any, later:
     component = edited(source)
     identity = component.tesseract._client.identity
     call = jax.jit(lambda x: component({"x": x})["y"])
-    program = export.deserialize(export.export(call, disabled_checks=CHECKS)(jnp.ones(3)).serialize())
+    program = export.deserialize(
+        export.export(call, disabled_checks=CHECKS)(jnp.ones(3)).serialize()
+    )
     jax_support.same(program.call(jnp.ones(3)), jnp.full(3, 2.0))
     del call, component
     jax.clear_caches()

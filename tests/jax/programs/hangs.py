@@ -98,6 +98,18 @@ def eager(call: Call, added: float) -> None:
     np.testing.assert_allclose(x, X + 3 * added)
 
 
+def eager_ahead(call: Call, added: float) -> None:
+    """From two threads, far ahead of what is computed: JAX lets 32 computations wait."""
+
+    def function() -> Any:
+        x = jnp.asarray(X)
+        for _ in range(12):
+            x = call(x + beside(x)) + beside(x) - added
+        return x
+
+    _together(function, function, expected=X, count=1)
+
+
 def threads(call: Call, added: float) -> None:
     """Two, each with programs of its own."""
     one, other = jax.jit(lambda x: call(x) + beside(x)), jax.jit(call)
@@ -178,8 +190,8 @@ def each_device(call: Call, added: float) -> None:
 
 
 ONE_DEVICE = (
-    *(alone, matmul, scan, while_loop, parallel, gradient, rows, queued, eager),
-    *(threads, collection),
+    *(alone, matmul, scan, while_loop, parallel, gradient, rows, queued),
+    *(eager, eager_ahead, threads, collection),
 )
 TWO_DEVICES = (psum, psum_in_a_loop, psum_of_gradient, each_device, threads)
 
