@@ -14,7 +14,6 @@ import pytest
 jax = pytest.importorskip("jax", reason="jax is not installed")
 
 import jax.numpy as jnp
-
 from tesseract_host import Tesseract
 from tesseract_host.jax import apply_tesseract
 

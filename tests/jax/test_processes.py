@@ -17,7 +17,6 @@ jax = pytest.importorskip("jax", reason="jax is not installed")
 
 import jax.numpy as jnp
 from jax import export
-
 from tesseract_host import Tesseract
 from tesseract_host.jax import _adapter, _compat, apply_tesseract, register
 
@@ -105,6 +104,10 @@ LATER = {
 }
 
 
+def compiled(component: Any) -> Any:
+    return jax.jit(lambda x: component({"x": x})["y"])
+
+
 @pytest.fixture
 def edited(tmp_path: Path, lane: str) -> Any:
     """Opens a source that stands in one and the same file."""
@@ -120,12 +123,9 @@ def edited(tmp_path: Path, lane: str) -> Any:
 def test_a_compiled_function_keeps_the_component_it_was_compiled_with(
     edited: Any, later: str
 ) -> None:
-    component = edited(MODULE)
-    before = component.tesseract
-    function = jax.jit(lambda x: apply_tesseract(before, {"x": x})["y"])
+    function = compiled(edited(MODULE))
     x = jnp.arange(3.0)
     jax_support.same(function(x), x + 1)
-    del component, before
     gc.collect()
     edited(LATER[later])
     jax_support.same(function(x), x + 1)
@@ -138,19 +138,18 @@ def test_an_exported_program_does_not_call_another_component(edited: Any, later:
     source = f"{MODULE}# exported before {later}\n"  # of which no other test has left an instance
     component = edited(source)
     identity = component.tesseract._client.identity
-    call = jax.jit(lambda x: component({"x": x})["y"])
     program = export.deserialize(
-        export.export(call, disabled_checks=CHECKS)(jnp.ones(3)).serialize()
+        export.export(compiled(component), disabled_checks=CHECKS)(jnp.ones(3)).serialize()
     )
     jax_support.same(program.call(jnp.ones(3)), jnp.full(3, 2.0))
-    del call, component
+    del component
     jax.clear_caches()
     gc.collect()
     other = edited(LATER[later])
     register(other.tesseract)
     assert other.tesseract._client.identity != identity
 
-    with pytest.raises(Exception, match="FAILED_PRECONDITION.*'a'.*not open in this process"):
+    with pytest.raises(Exception, match=r"FAILED_PRECONDITION.*'a'.*not open in this process"):
         jax.block_until_ready(program.call(jnp.ones(3)))
     again = edited(source)
     assert again.tesseract._client.identity == identity

@@ -1,6 +1,6 @@
 """Compiles one program, with a cache that lasts, after other components were opened.  Arguments:
-kind, folder of the cache, kinds that are opened before.  Says whether it was found in the cache, and
-gives the result's sum.
+kind, folder of the cache, kinds that are opened before.  Says a hash of its text,
+whether it was found in the cache, and the sum of its result.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import jax_support
-
 from tesseract_host import Tesseract
 from tesseract_host.jax import apply_tesseract, register
 

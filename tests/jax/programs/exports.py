@@ -12,7 +12,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import export
-
 from tesseract_host import Tesseract
 from tesseract_host.jax import _adapter, apply_tesseract, register
 
@@ -57,9 +56,7 @@ if what == "export":
     export_all()
 else:
     if what == "run without":
-        import tesseract_host.jax
-
-        _adapter.library()
+        _adapter.library()  # which registers what is called
         program = export.deserialize((folder / "fixed").read_bytes())
         for _ in range(2):
             try:
