@@ -9,9 +9,9 @@ import re
 import sys
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from tesseract_host.loader import Component
@@ -58,14 +58,20 @@ _NOT_SEARCHED = ("numpy", "pydantic", "scipy", "tesseract_core", "tesseract_host
 
 
 def uses_jax(component: Component) -> bool:
-    """Whether the module has imported JAX, or something that has, or uses the recipes for it."""
+    """Whether the module has imported JAX, or something that has, or uses the recipes for it; or
+    would, by a function of its own that wasn't called yet.
+    """
     names = component.isolation.imported | _names_in(component.module)
-    if any(part in JAX for name in names for part in name.split(".")):
+    if _is_of_jax(names) or _is_of_jax(_names_in_functions(component.module)):
         return True
     if "jax" not in sys.modules:
         return False
     tops = {_top(name) for name in names}
     return any(_imports_jax(top) for top in tops - sys.stdlib_module_names - {*_NOT_SEARCHED})
+
+
+def _is_of_jax(names: Iterable[str]) -> bool:
+    return any(part in JAX for name in names for part in name.split("."))
 
 
 def _top(name: str) -> str:
@@ -83,6 +89,32 @@ def _names_in(module: ModuleType) -> set[str]:
         if isinstance(name, str):
             found.add(name)
     return found
+
+
+def _names_in_functions(module: ModuleType) -> Iterator[str]:
+    """All names in the code of a component's functions, imports among them."""
+    package = _top(module.__name__)
+    for name, each in list(sys.modules.items()):
+        if name == package or name.startswith(f"{package}."):
+            for value in list(getattr(each, "__dict__", {}).values()):
+                if getattr(value, "__module__", None) == name:
+                    yield from _names_in_code(value)
+
+
+def _names_in_code(value: Any) -> Iterator[str]:
+    """Of a function or the functions of a class."""
+    if isinstance(value, type):
+        inside = f"{value.__qualname__}."
+        for item in list(vars(value).values()):
+            if not isinstance(item, type) or item.__qualname__.startswith(inside):
+                yield from _names_in_code(getattr(item, "__func__", item))
+        return
+    codes = [getattr(value, "__code__", None)]
+    while codes:
+        code = codes.pop()
+        if isinstance(code, CodeType):
+            yield from code.co_names
+            codes.extend(code.co_consts)
 
 
 def _imports_jax(top: str) -> bool:

@@ -460,6 +460,12 @@ def test_what_the_client_says(opened: Any) -> None:
         ("from tesseract_core.runtime import jax_recipes", True),
         ("import helper", True),
         ("import installed_helper", True),
+        ("def f():\n    import jax.numpy as jnp", True),
+        ("class A:\n    def f(self):\n        return [lambda: __import__ and jax]", True),
+        ("def f():\n    from tesseract_core.runtime import jax_recipes", True),
+        ("import later", True),
+        ("class A:\n    class B:\n        def f(self):\n            import jax", True),
+        ("class A:\n    def f(self):\n        import json\nA.me = A", False),
     ],
 )
 def test_whether_a_module_uses_jax(
@@ -476,4 +482,5 @@ def test_whether_a_module_uses_jax(
     source = f"{line}\n{support.schema_source('x: int = 0')}"
     file = support.write(tmp_path / "module", source)
     (file.parent / "helper.py").write_text("import jax\n")
+    (file.parent / "later.py").write_text("def f():\n    from jax import numpy\n")
     assert Tesseract.from_tesseract_api(file)._client.uses_jax is uses

@@ -18,6 +18,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 from jax.interpreters import xla
 
 from tesseract_host.jax import _compat
@@ -94,9 +95,21 @@ def _abstract_missing(*avals: Any, spec: Spec, outs: tuple[int, ...], batch: Bat
     return [_compat.result_aval(avals, sizes + shape, dtype) for shape, dtype in types]
 
 
+def _eager(primitive: Any, *operands: Any, spec: Spec, **parameters: Any) -> Any:
+    """Waits for the operands of a Python module.
+
+    Else it might be called on a thread of JAX's pool; if it uses JAX, that may wait for ever for
+    one of the 32 places of a device that the caller has filled meanwhile with what waits for this
+    very call.
+    """
+    if spec.handle.kind != "native":
+        jax.block_until_ready(operands)
+    return xla.apply_primitive(primitive, *operands, spec=spec, **parameters)
+
+
 for _primitive, _endpoint in ENDPOINTS.items():
     _primitive.multiple_results = True
-    _primitive.def_impl(functools.partial(xla.apply_primitive, _primitive))
+    _primitive.def_impl(functools.partial(_eager, _primitive))
     if _endpoint != "apply":
         _primitive.def_abstract_eval(functools.partial(_abstract, _endpoint))
 
