@@ -119,12 +119,14 @@ def _on_difference(text: int, length: int) -> None:
 
 def add(client: Any) -> str:
     """Makes a client's component known by its identity, which is returned; until it is no more."""
-    with _lock:
-        identity: str = client.identity
+    identity: str = client.identity
+    if getattr(client, "_jax_added", False):
+        return identity
+    name = identity.encode()
+    host = client.host()
+    with _lock:  # a second time would end the calls that were prepared after the first
         if getattr(client, "_jax_added", False):
             return identity
-        name = identity.encode()
-        host = client.host()
         status = library().tesseract_jax_add(name, len(name), host.pointer)
         if status != _OK:
             raise RuntimeError(f"the JAX adapter did not take {identity}: status {status}")
