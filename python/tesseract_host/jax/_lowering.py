@@ -18,7 +18,7 @@ import numpy as np
 from jax.experimental.buffer_callback import buffer_callback
 from jax.interpreters import mlir
 
-from tesseract_host.jax import _adapter, _compat
+from tesseract_host.jax import _adapter, _compat, _in_place
 from tesseract_host.jax._call_text import NotText, spec_text
 from tesseract_host.jax._carrier import Carrier
 from tesseract_host.jax._host_carrier import HostCarrier
@@ -43,17 +43,19 @@ def _lower(
     types = result_types(endpoint, spec, wrt, outs, forward)
     own = _own_types(endpoint, spec, wrt, outs, types)
     prepared = _prepared(endpoint, spec, wrt, outs, batch, own)
-    stateful = spec.options.stateful
+    aliases = _in_place.aliases(spec) if endpoint == "apply" and not batch else {}
+    options: dict[str, Any] = {"has_side_effect": spec.options.stateful}
     if prepared is None:
         carrier = Carrier(endpoint, spec, wrt, outs, batch, types)
-        return _by_callback(context, operands, carrier, types, stateful)
+        return _by_callback(context, operands, carrier, types, options)
     lane = lane_of(spec)
     if lane == "carrier" and not _compat.for_export(context):
         host_carrier = HostCarrier(prepared)
-        return _by_callback(context, operands, host_carrier, own, stateful)
+        options["input_output_aliases"] = aliases
+        return _by_callback(context, operands, host_carrier, own, options)
     if lane == "python":
         _compat.keep_on_caller(context)
-    return _foreign(context, operands, prepared, own, stateful)
+    return _foreign(context, operands, prepared, own, options, aliases)
 
 
 def _prepared(
@@ -120,7 +122,8 @@ def _foreign(
     operands: Any,
     prepared: _adapter.Prepared,
     types: tuple[Type, ...],
-    stateful: bool,
+    options: dict[str, Any],
+    aliases: dict[int, int],
 ) -> Any:
     """A call of the adapter's handler, which is told by texts what to call."""
     attributes = {
@@ -130,21 +133,19 @@ def _foreign(
         "tesseract": prepared.identity,
     }
     if _as_wanted(context, types):
-        rule = jax.ffi.ffi_lowering(_adapter.TARGET, has_side_effect=stateful)
+        rule = jax.ffi.ffi_lowering(_adapter.TARGET, operand_output_aliases=aliases, **options)
         return rule(context, *operands, **attributes)
     results = _structures(context, types)
-    call = jax.ffi.ffi_call(_adapter.TARGET, results, has_side_effect=stateful)
+    call = jax.ffi.ffi_call(_adapter.TARGET, results, **options)
     return _converted(context, operands, functools.partial(call, **attributes))
 
 
 def _by_callback(
-    context: Any, operands: Any, carrier: Any, types: tuple[Type, ...], stateful: bool
+    context: Any, operands: Any, carrier: Any, types: tuple[Type, ...], options: dict[str, Any]
 ) -> Any:
     """By JAX's own callback on buffers, the one way on which modules may use JAX themselves."""
     results = _structures(context, types)
-    return _converted(
-        context, operands, buffer_callback(carrier, results, has_side_effect=stateful)
-    )
+    return _converted(context, operands, buffer_callback(carrier, results, **options))
 
 
 def _as_wanted(context: Any, types: tuple[Type, ...]) -> bool:
