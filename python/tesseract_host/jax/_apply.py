@@ -183,7 +183,8 @@ def register(
     Args:
         tesseract: the component.
         stateful: equal calls may give different results: none is merged with another or dropped
-            because its result isn't used.  Their order is not promised.
+            because its result isn't used, those of derivatives neither.  Their order is not
+            promised.
         zero_tangents: tangents of outputs that aren't differentiable are zero instead of NaN.
         lane: how compiled programs call it: "native" straight, on any thread; "python" so, but on
             the thread that dispatches the program; "carrier" by a callback of JAX, for modules

@@ -80,14 +80,46 @@ def set_dce_rule(primitive: Any, rule: Any) -> None:
 
 @functools.cache
 def call_effect() -> Any:
-    """What JAX says of foreign calls with side effects: that it may not drop them.
+    """What JAX says of calls with side effects: that it may not drop them.
 
-    The allowed effects have no public names; a probe that isn't run has one.
+    That of foreign calls, which has no public name; a probe that isn't run has it.
     """
     probe = jax.ffi.ffi_call(
         "tesseract_host_probe", jax.ShapeDtypeStruct((), np.float32), has_side_effect=True
     )
-    return frozenset(jax.make_jaxpr(lambda: probe())().effects)
+    [foreign] = jax.make_jaxpr(lambda: probe())().effects
+    return frozenset((foreign if VERSION >= (0, 11, 0) else _allowed_everywhere(foreign),))
+
+
+def _allowed_everywhere(foreign: Any) -> Any:
+    """Before 0.11 JAX takes foreign effects where it differentiates neither `checkpoint` nor rules
+    of the user's.  Effects of debugging it takes there too: this is one, equal to the foreign one,
+    and called by its name in exported programs.
+    """
+    kind = type(foreign)
+
+    class CallEffect(jax.debug.DebugEffect):
+        __class__ = kind  # type: ignore[assignment]
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, kind)
+
+        def __hash__(self) -> int:
+            return hash(foreign)
+
+        def __str__(self) -> str:
+            return str(foreign)
+
+    return CallEffect()
+
+
+def is_divided(context: Any) -> bool:
+    """Whether XLA divides a call over devices; not where `shard_map` has done so."""
+    axes = context.module_context.axis_context
+    manual = getattr(axes, "manual_axes", None)
+    if manual is None:
+        return (getattr(axes, "num_devices", None) or 1) > 1
+    return any(size > 1 for name, size in axes.mesh.shape.items() if name not in manual)
 
 
 def is_zero(tangent: Any) -> bool:

@@ -40,6 +40,8 @@ def _lower(
     forward: bool = True,
 ) -> Any:
     _check_offered(spec, endpoint)
+    if spec.options.stateful and _compat.is_divided(context):
+        raise _is_divided(spec)
     types = result_types(endpoint, spec, wrt, outs, forward)
     own = _own_types(endpoint, spec, wrt, outs, types)
     prepared = _prepared(endpoint, spec, wrt, outs, batch, own)
@@ -100,6 +102,14 @@ def _check_offered(spec: Spec, endpoint: str) -> None:
             f"{spec.handle.name} has no {LONG[endpoint]} endpoint, which this derivative needs; "
             f"it has {names}"
         )
+
+
+def _is_divided(spec: Spec) -> NotImplementedError:
+    return NotImplementedError(
+        f"{spec.handle.name} is stateful and called in a program that is divided over devices, "
+        "where XLA can't tell which of them is to call it: call it inside of jax.shard_map, "
+        "where each device makes its own call, or put its inputs on one device"
+    )
 
 
 def _own_types(
