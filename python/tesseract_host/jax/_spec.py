@@ -40,6 +40,7 @@ class Handle:
         self.kind: str = getattr(client, "kind", "python")
         self.endpoints = frozenset(client.names)
         self.inputs, self.outputs = _schema.of_client(client)
+        self.renames = _schema.renames(client)
         self.stateful = False
         self.zero_tangents = False
         self.lane: Lane | None = None  # None: chosen by what the component is
