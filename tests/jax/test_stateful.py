@@ -173,6 +173,7 @@ def test_programs_that_xla_divides_are_refused(two: Any) -> None:
 
 
 def test_exported_programs_keep_the_effect(tmp_path: Path) -> None:
+    pytest.importorskip("flatbuffers", reason="jax.export needs flatbuffers")
     jax_support.needs_adapter()
     two = jax_support.open_("two", tmp_path, stateful=True)
     checks = [export.DisabledSafetyCheck.custom_call(_adapter.TARGET)]

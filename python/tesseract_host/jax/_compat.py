@@ -14,6 +14,7 @@ import jax.extend.core
 import numpy as np
 from jax.interpreters import ad
 from jax.interpreters import partial_eval as pe
+from jax.sharding import AxisType
 
 VERSION = tuple(
     int("".join(c for c in part if c.isdigit()) or 0) for part in jax.__version__.split(".")
@@ -138,9 +139,16 @@ def zero_cotangent(aval: Any) -> Any:
     return ad.Zero(convert())
 
 
-def undefined_aval(operand: Any) -> Any:
-    """The abstract value of an operand that a transposition leaves open."""
-    return operand.aval
+def as_cotangent(gradient: Any, aval: Any) -> Any:
+    """The gradient by a linear operand with this abstract value, divided over devices as that is;
+    of consequence where programs say so explicitly.
+    """
+    wanted = getattr(zero_cotangent(aval).aval, "sharding", None)
+    if wanted is None or AxisType.Explicit not in (wanted.mesh.axis_types or ()):
+        return gradient
+    if jax.typeof(gradient).sharding.spec == wanted.spec:
+        return gradient
+    return (getattr(jax, "reshard", None) or jax.sharding.reshard)(gradient, wanted)
 
 
 def for_export(context: Any) -> bool:

@@ -136,7 +136,8 @@ def _linear_transpose(
     )
     for k, gradient in zip(open_, found, strict=True):
         axes = tuple(n for n, level in enumerate(batch) if not level[count + k])
-        gradients[count + k] = jnp.sum(gradient, axes) if axes else gradient
+        whole = jnp.sum(gradient, axes) if axes else gradient
+        gradients[count + k] = _compat.as_cotangent(whole, operands[count + k].aval)
     return gradients
 
 

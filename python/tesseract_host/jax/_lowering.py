@@ -48,6 +48,8 @@ def _lower(
     aliases = _in_place.aliases(spec) if endpoint == "apply" and not batch else {}
     options: dict[str, Any] = {"has_side_effect": spec.options.stateful}
     if prepared is None:
+        if _compat.for_export(context):
+            raise _not_exported(spec)
         carrier = Carrier(endpoint, spec, wrt, outs, batch, types)
         return _by_callback(context, operands, carrier, types, options)
     lane = lane_of(spec)
@@ -102,6 +104,17 @@ def _check_offered(spec: Spec, endpoint: str) -> None:
             f"{spec.handle.name} has no {LONG[endpoint]} endpoint, which this derivative needs; "
             f"it has {names}"
         )
+
+
+def _not_exported(spec: Spec) -> NotImplementedError:
+    reason = _adapter.missing() or (
+        "it is given static values that JSON doesn't hold (enums, bytes, paths), or has inputs "
+        "with aliases or root models"
+    )
+    return NotImplementedError(
+        f"{spec.handle.name} can be called from this process alone, so the program can't be "
+        f"exported: {reason}"
+    )
 
 
 def _is_divided(spec: Spec) -> NotImplementedError:
