@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tesseract_host import Tesseract
-from tesseract_host.jax import _adapter, _in_place, _primitives, _shapes
+from tesseract_host.jax import _adapter, _compat, _in_place, _primitives, _shapes
 from tesseract_host.jax._compat import Tracer
 from tesseract_host.jax._layout import Layout, static_key
 from tesseract_host.jax._outputs import from_result
@@ -96,7 +96,7 @@ def apply_tesseract(
         handle.zero_tangents,
         handle.lane,
         handle.in_place,
-        jax.config.jax_enable_x64,
+        _compat.config.jax_enable_x64,
     )
     spec = handle.specs.get(key)
     if spec is None or not spec.outputs.exact:

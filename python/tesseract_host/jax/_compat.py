@@ -27,7 +27,15 @@ if VERSION < (0, 7, 0):
 
 Tracer = jax.core.Tracer
 ShapedArray = jax.core.ShapedArray
-Primitive = jax.extend.core.Primitive
+
+# What JAX has no types for, or not in each release.
+Primitive: Any = jax.extend.core.Primitive
+ShapeDtypeStruct: Any = jax.ShapeDtypeStruct
+PartitionSpec: Any = jax.sharding.PartitionSpec
+ffi: Any = jax.ffi
+lax: Any = jax.lax
+is_undefined: Any = ad.is_undefined_primal
+config: Any = jax.config
 
 
 def varying(aval: Any) -> frozenset[str]:
@@ -40,9 +48,9 @@ def varying(aval: Any) -> frozenset[str]:
 
 def cast_varying(value: Any, axes: tuple[str, ...]) -> Any:
     """The value, as one that varies over these axes too."""
-    if hasattr(jax.lax, "pcast"):
-        return jax.lax.pcast(value, axes, to="varying")
-    return jax.lax.pvary(value, axes)
+    if hasattr(lax, "pcast"):
+        return lax.pcast(value, axes, to="varying")
+    return lax.pvary(value, axes)
 
 
 def alike(operands: Sequence[Any]) -> Sequence[Any]:
@@ -64,7 +72,7 @@ def result_aval(operands: Sequence[Any], shape: tuple[Any, ...], dtype: Any) -> 
     for aval in operands:
         mesh = getattr(getattr(aval, "sharding", None), "mesh", None)
         if mesh is not None and not mesh.empty:
-            spec = jax.sharding.PartitionSpec(*(None,) * len(shape))
+            spec = PartitionSpec(*(None,) * len(shape))
             sharding = jax.sharding.NamedSharding(mesh, spec)
             return aval.update(shape=shape, dtype=dtype, weak_type=False, sharding=sharding)
     return ShapedArray(shape, dtype)
@@ -85,8 +93,8 @@ def call_effect() -> Any:
 
     That of foreign calls, which has no public name; a probe that isn't run has it.
     """
-    probe = jax.ffi.ffi_call(
-        "tesseract_host_probe", jax.ShapeDtypeStruct((), np.float32), has_side_effect=True
+    probe = ffi.ffi_call(
+        "tesseract_host_probe", ShapeDtypeStruct((), np.float32), has_side_effect=True
     )
     [foreign] = jax.make_jaxpr(lambda: probe())().effects
     return frozenset((foreign if VERSION >= (0, 11, 0) else _allowed_everywhere(foreign),))
@@ -100,7 +108,7 @@ def _allowed_everywhere(foreign: Any) -> Any:
     kind = type(foreign)
 
     class CallEffect(jax.debug.DebugEffect):
-        __class__ = kind  # type: ignore[assignment]
+        __class__ = kind
 
         def __eq__(self, other: object) -> bool:
             return isinstance(other, kind)
@@ -177,7 +185,7 @@ def plain_array(value: Any) -> Any:
 
 def is_wide(dtype: Any) -> bool:
     """Whether JAX would narrow this dtype, because 64 bits are switched off."""
-    if jax.config.jax_enable_x64:
+    if config.jax_enable_x64:
         return False
     return bool(jax.dtypes.canonicalize_dtype(dtype) != dtype)
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental.buffer_callback import buffer_callback
@@ -156,10 +155,10 @@ def _foreign(
         "tesseract": prepared.identity,
     }
     if _as_wanted(context, types):
-        rule = jax.ffi.ffi_lowering(_adapter.TARGET, operand_output_aliases=aliases, **options)
+        rule = _compat.ffi.ffi_lowering(_adapter.TARGET, operand_output_aliases=aliases, **options)
         return rule(context, *operands, **attributes)
     results = _structures(context, types)
-    call = jax.ffi.ffi_call(_adapter.TARGET, results, **options)
+    call = _compat.ffi.ffi_call(_adapter.TARGET, results, **options)
     return _converted(context, operands, functools.partial(call, **attributes))
 
 
@@ -177,7 +176,7 @@ def _as_wanted(context: Any, types: tuple[Type, ...]) -> bool:
 
 def _structures(context: Any, types: tuple[Type, ...]) -> list[Any]:
     return [
-        jax.ShapeDtypeStruct(aval.shape, dtype)
+        _compat.ShapeDtypeStruct(aval.shape, dtype)
         for aval, (_shape, dtype) in zip(context.avals_out, types, strict=True)
     ]
 
