@@ -69,6 +69,7 @@ class Client:
         self._life = Life()
         self._options = options
         self._host: HostComponent | None = None
+        self._identity: str | None = None
         self._making = threading.Lock()  # of what is made when it is first asked for
         if options.get("threads") == "owner":
             self._thread = OwnerThread(_name(source))
@@ -116,11 +117,13 @@ class Client:
         name: str = self.component.name
         return name
 
-    @functools.cached_property
+    @property
     def identity(self) -> str:
         """A name that tells it from all others in this process, and that an equal component opened
         in the same order has in another process.
         """
+        if self._identity is not None:
+            return self._identity
         file = getattr(self.component.module, "__file__", None)
         text: str = self._bound(self.component.describe)()
         return _identity.take(self, self.name, file, text, self._options)
@@ -265,6 +268,7 @@ def _plain_shapes(value: Any) -> Any:
 
 
 def _renew_locks() -> None:
+    _identity.renew_lock()
     for client in list(_all):
         client.lock._at_fork_reinit()  # type: ignore[attr-defined]
         client._making._at_fork_reinit()  # type: ignore[attr-defined]

@@ -25,6 +25,7 @@ def take(client: object, name: str, file: str | None, text: str, options: Mappin
 
     The content is that of the file and of the text, the description; both hashes are hexadecimal.
     The ordinal is the lowest that no living client of the same name, content and options has.
+    A client takes one identity in its life, whichever thread asks first.
     """
     content = hashlib.blake2b(text.encode(), digest_size=8)
     if file is not None and os.path.isfile(file):
@@ -33,16 +34,25 @@ def take(client: object, name: str, file: str | None, text: str, options: Mappin
     plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name) or "_"
     base = f"{plain}-{content.hexdigest()}-{given.hexdigest()}"
     with _lock:
+        found: str | None = getattr(client, "_identity", None)
+        if found is not None:  # another thread came first
+            return found
         taken = _taken.setdefault(base, set())
         ordinal = next(i for i in range(len(taken) + 1) if i not in taken)
         taken.add(ordinal)
-    weakref.finalize(client, _give_back, base, ordinal).atexit = False
-    return f"{base}-{ordinal}"
+        weakref.finalize(client, _give_back, base, ordinal).atexit = False
+        client._identity = f"{base}-{ordinal}"  # type: ignore[attr-defined]
+        return f"{base}-{ordinal}"
 
 
 def _give_back(base: str, ordinal: int) -> None:
     with _lock:
         _taken[base].discard(ordinal)
+
+
+def renew_lock() -> None:
+    """In a new process, in which the thread that held it isn't."""
+    _lock._at_fork_reinit()  # type: ignore[attr-defined]
 
 
 def _canonical(options: Mapping[str, Any]) -> str:

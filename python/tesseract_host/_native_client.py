@@ -48,6 +48,7 @@ class NativeClient:
     ) -> None:
         from tesseract_host import _host
 
+        self._identity: str | None = None
         self._options = {**options, "derive": derive}
         self._source = os.fspath(source)
         self._host = _host.open(source, {"loader": "native", **options}, log)
@@ -72,11 +73,13 @@ class NativeClient:
         """The published schema."""
         return self._host.openapi
 
-    @functools.cached_property
+    @property
     def identity(self) -> str:
         """A name that tells it from all others in this process, and that an equal component opened
         in the same order has in another process.
         """
+        if self._identity is not None:
+            return self._identity
         text = json.dumps({**self.description, "source": ""}, sort_keys=True)
         return _identity.take(self, self.name, self._source, text, self._options)
 

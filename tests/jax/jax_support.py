@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,8 @@ import numpy as np
 import pytest
 
 MODULES = Path(__file__).parent / "modules"
+_BUILT = Path(__file__).parents[2] / "build" / "tests" / "plugins"
+PLUGINS = Path(os.environ.get("TESSERACT_HOST_TEST_PLUGINS") or _BUILT)
 
 HEAD = """
 import numpy as np
@@ -69,6 +72,15 @@ def needs_adapter() -> None:
 
     if _adapter.missing():
         pytest.skip(f"the JAX adapter is not built: {_adapter.missing()}")
+
+
+def plugin(name: str) -> Path:
+    """The file of a native component of the tests; skips the test where it isn't built."""
+    needs_adapter()
+    file = PLUGINS / f"lib{name}.so"
+    if not file.exists():
+        pytest.skip(f"{file} is not built")
+    return file
 
 
 def same(found: Any, expected: Any, *, rtol: float = 1e-12) -> None:

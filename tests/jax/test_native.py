@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import jax_support
@@ -16,16 +14,9 @@ import jax.numpy as jnp
 from tesseract_host import Tesseract
 from tesseract_host.jax import _adapter, apply_tesseract, register
 
-BUILD = Path(__file__).parents[2] / "build" / "tests" / "plugins"
-PLUGINS = Path(os.environ.get("TESSERACT_HOST_TEST_PLUGINS") or BUILD)
-
 
 def opened(name: str, **options: Any) -> Any:
-    jax_support.needs_adapter()
-    file = PLUGINS / f"lib{name}.so"
-    if not file.exists():
-        pytest.skip(f"{file} is not built")
-    tesseract = Tesseract.from_library(file)
+    tesseract = Tesseract.from_library(jax_support.plugin(name))
     register(tesseract, **options)
     return tesseract
 

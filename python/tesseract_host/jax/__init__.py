@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-import jax
+try:
+    import jax
+except ModuleNotFoundError as error:
+    if error.name != "jax":
+        raise
+    raise ModuleNotFoundError(
+        "tesseract_host.jax needs JAX: pip install tesseract-host[jax]", name="jax"
+    ) from None
 
 from tesseract_host import Tesseract
 from tesseract_host.jax import _adapter, _batching, _dce, _derivatives, _lowering

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-import jax
+from tesseract_host.jax import _compat
 
 FILE = "tesseract_jax.so"
 
@@ -95,8 +95,8 @@ def library() -> Any:
         function.restype, function.argtypes = result, arguments
     loaded.tesseract_jax_on_difference(_on_difference)
     for platform, name in PLATFORMS.items():
-        capsule = jax.ffi.pycapsule(getattr(loaded, name))
-        jax.ffi.register_ffi_target(TARGET, capsule, platform=platform)
+        capsule = _compat.ffi.pycapsule(getattr(loaded, name))
+        _compat.ffi.register_ffi_target(TARGET, capsule, platform=platform)
     return loaded
 
 
@@ -110,21 +110,25 @@ def missing() -> str:
     return ""
 
 
-@_Warn
-def _on_difference(text: int, length: int) -> None:
+def _warn_of_difference(text: int, length: int) -> None:
     """Called on the thread of a call, which holds nothing."""
     message = ctypes.string_at(text, length).decode(errors="replace")
     warnings.warn(message, UserWarning, stacklevel=2)
 
 
+_on_difference = _Warn(_warn_of_difference)
+
+
 def add(client: Any) -> str:
     """Makes a client's component known by its identity, which is returned; until it is no more."""
-    with _lock:
-        identity: str = client.identity
+    identity: str = client.identity
+    if getattr(client, "_jax_added", False):
+        return identity
+    name = identity.encode()
+    host = client.host()
+    with _lock:  # a second time would end the calls that were prepared after the first
         if getattr(client, "_jax_added", False):
             return identity
-        name = identity.encode()
-        host = client.host()
         status = library().tesseract_jax_add(name, len(name), host.pointer)
         if status != _OK:
             raise RuntimeError(f"the JAX adapter did not take {identity}: status {status}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 import jax
@@ -10,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tesseract_host import Tesseract
-from tesseract_host.jax import _adapter, _primitives, _shapes
+from tesseract_host.jax import _adapter, _compat, _in_place, _primitives, _shapes
 from tesseract_host.jax._compat import Tracer
 from tesseract_host.jax._layout import Layout, static_key
 from tesseract_host.jax._outputs import from_result
@@ -94,7 +95,8 @@ def apply_tesseract(
         handle.stateful,
         handle.zero_tangents,
         handle.lane,
-        jax.config.jax_enable_x64,
+        handle.in_place,
+        _compat.config.jax_enable_x64,
     )
     spec = handle.specs.get(key)
     if spec is None or not spec.outputs.exact:
@@ -170,6 +172,7 @@ def register(
     stateful: bool = False,
     zero_tangents: bool = False,
     lane: Lane | None = None,
+    in_place: Mapping[str, str] | None = None,
 ) -> Tesseract:
     """Says how a component is called from compiled programs; before it is traced.
 
@@ -180,23 +183,35 @@ def register(
     Args:
         tesseract: the component.
         stateful: equal calls may give different results: none is merged with another or dropped
-            because its result isn't used.  Their order is not promised.
+            because its result isn't used, those of derivatives neither.  Their order is not
+            promised.
         zero_tangents: tangents of outputs that aren't differentiable are zero instead of NaN.
         lane: how compiled programs call it: "native" straight, on any thread; "python" so, but on
             the thread that dispatches the program; "carrier" by a callback of JAX, for modules
             that use JAX themselves; None: by what it is.
+        in_place: outputs of `apply` that are written over inputs, as `{"output": "input"}`, where
+            a call has both in one shape and dtype and is not mapped: donated arrays, and those
+            that a loop carries, are then updated without another buffer.  If the input is needed
+            after the call, or wasn't donated, it is copied before.
 
     Returns:
         `tesseract`.
+
+    Raises:
+        TypeError: `tesseract` is none.
+        ValueError: `lane` is unknown; `in_place` names paths that aren't there, have other dtypes,
+            or an input twice, or the component's description doesn't say `"overlap": true`.
     """
     if not isinstance(tesseract, Tesseract):
         raise _no_tesseract(tesseract)
     if lane not in (None, "native", "python", "carrier"):
         raise ValueError(f"lane is {lane!r}; must be None, 'native', 'python' or 'carrier'")
     handle = handle_of(tesseract._client)
+    pairs = _in_place.pairs(handle, in_place)
     handle.stateful = stateful
     handle.zero_tangents = zero_tangents
     handle.lane = lane
+    handle.in_place = pairs
     if not _adapter.missing():
         _adapter.add(handle.client)
     return tesseract

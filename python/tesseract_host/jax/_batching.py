@@ -44,8 +44,9 @@ def _rule(
     size = next(o.shape[0] for o, flag in zip(operands, flags, strict=True) if flag)
     if endpoint in ("jvp", "vjp") and not any(flags[:count]):
         if _materializes(spec, endpoint, wrt, outs, size):
-            found = _contracted(endpoint, operands, flags, spec, wrt, outs, batch, size)
-            return found, (0,) * len(found)
+            products = _contracted(endpoint, operands, flags, spec, wrt, outs, batch, size)
+            return products, (0,) * len(products)
+    found: Sequence[Any]
     if not batch and _vectorises(spec, endpoint, flags):
         found = _vectorised(primitive, endpoint, operands, flags, spec, wrt, outs, size)
     else:
@@ -223,9 +224,10 @@ def _vectorised(
     ]
     types = tuple((tuple(o.shape), t[1]) for o, t in zip(longer, spec.types, strict=False))
     results = tuple(((size, *shape), dtype) for shape, dtype in spec.outputs.types)
-    return primitive.bind(  # type: ignore[no-any-return]
+    found: Sequence[Any] = primitive.bind(
         *alike(longer), spec=spec.of_shapes(types, results), wrt=wrt, outs=outs, batch=()
     )
+    return found
 
 
 def _with(primitive: Any) -> Any:
@@ -235,6 +237,7 @@ def _with(primitive: Any) -> Any:
     return bound
 
 
+_batchers: Any = batching.primitive_batchers
 for _primitive in ENDPOINTS:
-    batching.primitive_batchers[_primitive] = _with(_primitive)
-batching.primitive_batchers[missing_p] = _missing_rule
+    _batchers[_primitive] = _with(_primitive)
+_batchers[missing_p] = _missing_rule

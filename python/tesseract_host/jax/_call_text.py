@@ -16,7 +16,9 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 class NotText(ValueError):
-    """Something static that JSON can't hold as it is."""
+    """A call that the adapter can't make: a static value that JSON can't hold as it is, or names
+    in the values that aren't those of the schema.
+    """
 
 
 def spec_text(
@@ -27,7 +29,9 @@ def spec_text(
     batch: Batch,
     results: Sequence[Type],
 ) -> str:
-    """The attribute `spec` of a call; NotText if a static value is no plain one."""
+    """The attribute `spec` of a call; NotText if it can't be told so."""
+    if spec.handle.renames:
+        raise NotText("the paths of leaves aren't those of the values")
     inputs = spec.tree([_ARRAY] * len(spec.types))
     if not isinstance(inputs, Mapping):
         raise NotText("the inputs are no mapping")

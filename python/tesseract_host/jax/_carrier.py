@@ -59,7 +59,7 @@ class Carrier:
 
     def _run(self, results: Sequence[Any], operands: Sequence[Any]) -> None:
         inputs = [_read_only(operand) for operand in operands]
-        destinations = [np.asarray(result) for result in results]
+        destinations: list[Any] = [np.asarray(result) for result in results]
         if not self._batch:
             self._one(inputs, destinations)
             return
@@ -71,7 +71,7 @@ class Carrier:
                     for array, flags in zip(inputs, zip(*self._batch, strict=True), strict=True)
                 ],
                 [
-                    array[index] if array.ndim > len(index) else array[(*index, ...)]
+                    array[(*index, ...)]  # a view, of rank 0 too
                     for array in destinations
                 ],
             )

@@ -14,6 +14,7 @@ import jax.extend.core
 import numpy as np
 from jax.interpreters import ad
 from jax.interpreters import partial_eval as pe
+from jax.sharding import AxisType
 
 VERSION = tuple(
     int("".join(c for c in part if c.isdigit()) or 0) for part in jax.__version__.split(".")
@@ -26,7 +27,15 @@ if VERSION < (0, 7, 0):
 
 Tracer = jax.core.Tracer
 ShapedArray = jax.core.ShapedArray
-Primitive = jax.extend.core.Primitive
+
+# What JAX has no types for, or not in each release.
+Primitive: Any = jax.extend.core.Primitive
+ShapeDtypeStruct: Any = jax.ShapeDtypeStruct
+PartitionSpec: Any = jax.sharding.PartitionSpec
+ffi: Any = jax.ffi
+lax: Any = jax.lax
+is_undefined: Any = ad.is_undefined_primal
+config: Any = jax.config
 
 
 def varying(aval: Any) -> frozenset[str]:
@@ -39,9 +48,9 @@ def varying(aval: Any) -> frozenset[str]:
 
 def cast_varying(value: Any, axes: tuple[str, ...]) -> Any:
     """The value, as one that varies over these axes too."""
-    if hasattr(jax.lax, "pcast"):
-        return jax.lax.pcast(value, axes, to="varying")
-    return jax.lax.pvary(value, axes)
+    if hasattr(lax, "pcast"):
+        return lax.pcast(value, axes, to="varying")
+    return lax.pvary(value, axes)
 
 
 def alike(operands: Sequence[Any]) -> Sequence[Any]:
@@ -63,7 +72,7 @@ def result_aval(operands: Sequence[Any], shape: tuple[Any, ...], dtype: Any) -> 
     for aval in operands:
         mesh = getattr(getattr(aval, "sharding", None), "mesh", None)
         if mesh is not None and not mesh.empty:
-            spec = jax.sharding.PartitionSpec(*(None,) * len(shape))
+            spec = PartitionSpec(*(None,) * len(shape))
             sharding = jax.sharding.NamedSharding(mesh, spec)
             return aval.update(shape=shape, dtype=dtype, weak_type=False, sharding=sharding)
     return ShapedArray(shape, dtype)
@@ -80,14 +89,46 @@ def set_dce_rule(primitive: Any, rule: Any) -> None:
 
 @functools.cache
 def call_effect() -> Any:
-    """What JAX says of foreign calls with side effects: that it may not drop them.
+    """What JAX says of calls with side effects: that it may not drop them.
 
-    The allowed effects have no public names; a probe that isn't run has one.
+    That of foreign calls, which has no public name; a probe that isn't run has it.
     """
-    probe = jax.ffi.ffi_call(
-        "tesseract_host_probe", jax.ShapeDtypeStruct((), np.float32), has_side_effect=True
+    probe = ffi.ffi_call(
+        "tesseract_host_probe", ShapeDtypeStruct((), np.float32), has_side_effect=True
     )
-    return frozenset(jax.make_jaxpr(lambda: probe())().effects)
+    [foreign] = jax.make_jaxpr(lambda: probe())().effects
+    return frozenset((foreign if VERSION >= (0, 11, 0) else _allowed_everywhere(foreign),))
+
+
+def _allowed_everywhere(foreign: Any) -> Any:
+    """Before 0.11 JAX takes foreign effects where it differentiates neither `checkpoint` nor rules
+    of the user's.  Effects of debugging it takes there too: this is one, equal to the foreign one,
+    and called by its name in exported programs.
+    """
+    kind = type(foreign)
+
+    class CallEffect(jax.debug.DebugEffect):
+        __class__ = kind
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, kind)
+
+        def __hash__(self) -> int:
+            return hash(foreign)
+
+        def __str__(self) -> str:
+            return str(foreign)
+
+    return CallEffect()
+
+
+def is_divided(context: Any) -> bool:
+    """Whether XLA divides a call over devices; not where `shard_map` has done so."""
+    axes = context.module_context.axis_context
+    manual = getattr(axes, "manual_axes", None)
+    if manual is None:
+        return (getattr(axes, "num_devices", None) or 1) > 1
+    return any(size > 1 for name, size in axes.mesh.shape.items() if name not in manual)
 
 
 def is_zero(tangent: Any) -> bool:
@@ -106,9 +147,16 @@ def zero_cotangent(aval: Any) -> Any:
     return ad.Zero(convert())
 
 
-def undefined_aval(operand: Any) -> Any:
-    """The abstract value of an operand that a transposition leaves open."""
-    return operand.aval
+def as_cotangent(gradient: Any, aval: Any) -> Any:
+    """The gradient by a linear operand with this abstract value, divided over devices as that is;
+    of consequence where programs say so explicitly.
+    """
+    wanted = getattr(zero_cotangent(aval).aval, "sharding", None)
+    if wanted is None or AxisType.Explicit not in (wanted.mesh.axis_types or ()):
+        return gradient
+    if jax.typeof(gradient).sharding.spec == wanted.spec:
+        return gradient
+    return (getattr(jax, "reshard", None) or jax.sharding.reshard)(gradient, wanted)
 
 
 def for_export(context: Any) -> bool:
@@ -137,7 +185,7 @@ def plain_array(value: Any) -> Any:
 
 def is_wide(dtype: Any) -> bool:
     """Whether JAX would narrow this dtype, because 64 bits are switched off."""
-    if jax.config.jax_enable_x64:
+    if config.jax_enable_x64:
         return False
     return bool(jax.dtypes.canonicalize_dtype(dtype) != dtype)
 

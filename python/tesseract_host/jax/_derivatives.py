@@ -110,14 +110,14 @@ def _linear_transpose(
     """Of jvp by vjp and the other way round."""
     count = len(spec.types)
     for i, operand in enumerate(operands[:count]):
-        if ad.is_undefined_primal(operand):
+        if _compat.is_undefined(operand):
             raise ValueError(
                 f"{spec.handle.name}: a derivative is not linear in input {spec.paths[i]!r}, so it "
                 "can't be transposed by it; this would need a second derivative"
             )
     forward = endpoint is jvp_p
     vectors, results = (wrt, outs) if forward else (outs, wrt)
-    open_ = [k for k in range(len(vectors)) if ad.is_undefined_primal(operands[count + k])]
+    open_ = [k for k in range(len(vectors)) if _compat.is_undefined(operands[count + k])]
     given = [k for k, cotangent in enumerate(cotangents) if not is_zero(cotangent)]
     gradients: list[Any] = [None] * len(operands)
     for k in open_:
@@ -136,7 +136,8 @@ def _linear_transpose(
     )
     for k, gradient in zip(open_, found, strict=True):
         axes = tuple(n for n, level in enumerate(batch) if not level[count + k])
-        gradients[count + k] = jnp.sum(gradient, axes) if axes else gradient
+        whole = jnp.sum(gradient, axes) if axes else gradient
+        gradients[count + k] = _compat.as_cotangent(whole, operands[count + k].aval)
     return gradients
 
 
@@ -168,7 +169,7 @@ def _missing_transpose(
                 "be taken through it: mark it Differentiable in the component's schema, or put "
                 "jax.lax.stop_gradient around it"
             )
-    return [_compat.zero_cotangent(o.aval) if ad.is_undefined_primal(o) else None for o in operands]
+    return [_compat.zero_cotangent(o.aval) if _compat.is_undefined(o) else None for o in operands]
 
 
 def _apply_transpose(_cotangents: Any, *_operands: Any, spec: Spec, **_parameters: Any) -> Any:

@@ -12,13 +12,12 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental.buffer_callback import buffer_callback
 from jax.interpreters import mlir
 
-from tesseract_host.jax import _adapter, _compat
+from tesseract_host.jax import _adapter, _compat, _in_place
 from tesseract_host.jax._call_text import NotText, spec_text
 from tesseract_host.jax._carrier import Carrier
 from tesseract_host.jax._host_carrier import HostCarrier
@@ -40,20 +39,26 @@ def _lower(
     forward: bool = True,
 ) -> Any:
     _check_offered(spec, endpoint)
+    if spec.options.stateful and _compat.is_divided(context):
+        raise _is_divided(spec)
     types = result_types(endpoint, spec, wrt, outs, forward)
     own = _own_types(endpoint, spec, wrt, outs, types)
     prepared = _prepared(endpoint, spec, wrt, outs, batch, own)
-    stateful = spec.options.stateful
+    aliases = _in_place.aliases(spec) if endpoint == "apply" and not batch else {}
+    options: dict[str, Any] = {"has_side_effect": spec.options.stateful}
     if prepared is None:
+        if _compat.for_export(context):
+            raise _not_exported(spec)
         carrier = Carrier(endpoint, spec, wrt, outs, batch, types)
-        return _by_callback(context, operands, carrier, types, stateful)
+        return _by_callback(context, operands, carrier, types, options)
     lane = lane_of(spec)
     if lane == "carrier" and not _compat.for_export(context):
         host_carrier = HostCarrier(prepared)
-        return _by_callback(context, operands, host_carrier, own, stateful)
+        options["input_output_aliases"] = aliases
+        return _by_callback(context, operands, host_carrier, own, options)
     if lane == "python":
         _compat.keep_on_caller(context)
-    return _foreign(context, operands, prepared, own, stateful)
+    return _foreign(context, operands, prepared, own, options, aliases)
 
 
 def _prepared(
@@ -100,6 +105,25 @@ def _check_offered(spec: Spec, endpoint: str) -> None:
         )
 
 
+def _not_exported(spec: Spec) -> NotImplementedError:
+    reason = _adapter.missing() or (
+        "it is given static values that JSON doesn't hold (enums, bytes, paths), or has inputs "
+        "with aliases or root models"
+    )
+    return NotImplementedError(
+        f"{spec.handle.name} can be called from this process alone, so the program can't be "
+        f"exported: {reason}"
+    )
+
+
+def _is_divided(spec: Spec) -> NotImplementedError:
+    return NotImplementedError(
+        f"{spec.handle.name} is stateful and called in a program that is divided over devices, "
+        "where XLA can't tell which of them is to call it: call it inside of jax.shard_map, "
+        "where each device makes its own call, or put its inputs on one device"
+    )
+
+
 def _own_types(
     endpoint: str, spec: Spec, wrt: Indices, outs: Indices, types: tuple[Type, ...]
 ) -> tuple[Type, ...]:
@@ -120,7 +144,8 @@ def _foreign(
     operands: Any,
     prepared: _adapter.Prepared,
     types: tuple[Type, ...],
-    stateful: bool,
+    options: dict[str, Any],
+    aliases: dict[int, int],
 ) -> Any:
     """A call of the adapter's handler, which is told by texts what to call."""
     attributes = {
@@ -130,21 +155,19 @@ def _foreign(
         "tesseract": prepared.identity,
     }
     if _as_wanted(context, types):
-        rule = jax.ffi.ffi_lowering(_adapter.TARGET, has_side_effect=stateful)
+        rule = _compat.ffi.ffi_lowering(_adapter.TARGET, operand_output_aliases=aliases, **options)
         return rule(context, *operands, **attributes)
     results = _structures(context, types)
-    call = jax.ffi.ffi_call(_adapter.TARGET, results, has_side_effect=stateful)
+    call = _compat.ffi.ffi_call(_adapter.TARGET, results, **options)
     return _converted(context, operands, functools.partial(call, **attributes))
 
 
 def _by_callback(
-    context: Any, operands: Any, carrier: Any, types: tuple[Type, ...], stateful: bool
+    context: Any, operands: Any, carrier: Any, types: tuple[Type, ...], options: dict[str, Any]
 ) -> Any:
     """By JAX's own callback on buffers, the one way on which modules may use JAX themselves."""
     results = _structures(context, types)
-    return _converted(
-        context, operands, buffer_callback(carrier, results, has_side_effect=stateful)
-    )
+    return _converted(context, operands, buffer_callback(carrier, results, **options))
 
 
 def _as_wanted(context: Any, types: tuple[Type, ...]) -> bool:
@@ -153,7 +176,7 @@ def _as_wanted(context: Any, types: tuple[Type, ...]) -> bool:
 
 def _structures(context: Any, types: tuple[Type, ...]) -> list[Any]:
     return [
-        jax.ShapeDtypeStruct(aval.shape, dtype)
+        _compat.ShapeDtypeStruct(aval.shape, dtype)
         for aval, (_shape, dtype) in zip(context.avals_out, types, strict=True)
     ]
 

@@ -76,17 +76,13 @@ def _abstract(
     outs: tuple[int, ...],
     batch: Batch,
     forward: bool = True,
-) -> list[Any]:
+) -> tuple[list[Any], Any]:
     sizes = batch_sizes([aval.shape for aval in avals], batch)
-    return [
+    results = [
         _compat.result_aval(avals, sizes + shape, dtype)
         for shape, dtype in result_types(endpoint, spec, wrt, outs, forward)
     ]
-
-
-def _abstract_apply(*avals: Any, spec: Spec, **parameters: Any) -> tuple[list[Any], Any]:
-    effects = _compat.call_effect() if spec.options.stateful else frozenset()
-    return _abstract("apply", *avals, spec=spec, **parameters), effects
+    return results, _compat.call_effect() if spec.options.stateful else frozenset()
 
 
 def _abstract_missing(*avals: Any, spec: Spec, outs: tuple[int, ...], batch: Batch) -> list[Any]:
@@ -110,10 +106,7 @@ def _eager(primitive: Any, *operands: Any, spec: Spec, **parameters: Any) -> Any
 for _primitive, _endpoint in ENDPOINTS.items():
     _primitive.multiple_results = True
     _primitive.def_impl(functools.partial(_eager, _primitive))
-    if _endpoint != "apply":
-        _primitive.def_abstract_eval(functools.partial(_abstract, _endpoint))
-
-apply_p.def_effectful_abstract_eval(_abstract_apply)
+    _primitive.def_effectful_abstract_eval(functools.partial(_abstract, _endpoint))
 
 missing_p.multiple_results = True
 missing_p.def_impl(functools.partial(xla.apply_primitive, missing_p))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,54 @@ def of_client(client: Any) -> tuple[Node, Node]:
     component = getattr(client, "component", None)
     schemas = getattr(component, "schemas", None)
     if schemas is not None:
-        return _of_model(schemas.inputs), _of_model(schemas.outputs)
+        inputs = Node() if _swaps(schemas.inputs) else _of_model(schemas.inputs)
+        return inputs, _of_model(schemas.outputs)
     description = client.description
     return _of_table(description["inputs"]), _of_table(description["outputs"])
+
+
+def renames(client: Any) -> bool:
+    """Whether values have other names than the paths of the leaves that they hold: where fields of
+    inputs have aliases, and around root models, which are no level of the values.
+    """
+    schemas = getattr(getattr(client, "component", None), "schemas", None)
+    if schemas is None:
+        return False
+    from pydantic import RootModel
+
+    inputs, outputs = (list(_models(schema, set())) for schema in (schemas.inputs, schemas.outputs))
+    if any(issubclass(model, RootModel) for model in (*inputs, *outputs)):
+        return True
+    return any(
+        field.validation_alias not in (None, name)
+        for model in inputs
+        for name, field in model.model_fields.items()
+    )
+
+
+def _swaps(schema: Any) -> bool:
+    """Whether an alias is the name of another field, so that paths say nothing of given values."""
+    return any(
+        field.validation_alias in model.model_fields.keys() - {name}
+        for model in _models(schema, set())
+        for name, field in model.model_fields.items()
+        if isinstance(field.validation_alias, str)
+    )
+
+
+def _models(annotation: Any, seen: set[Any]) -> Iterator[Any]:
+    """The models that a type is made of, each once."""
+    fields = getattr(annotation, "model_fields", None) if isinstance(annotation, type) else None
+    if fields is None:
+        parts: Iterable[Any] = get_args(annotation)
+    elif annotation in seen:
+        return
+    else:
+        seen.add(annotation)
+        yield annotation
+        parts = [field.annotation for field in fields.values()]
+    for part in parts:
+        yield from _models(part, seen)
 
 
 _STEPS = {"index": "[]", "key": "{}"}

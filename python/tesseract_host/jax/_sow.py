@@ -30,7 +30,8 @@ def sow(value: Value, name: str, *, tag: str = "intermediates") -> Value:
     """
     leaves, tree = jax.tree.flatten(value)
     found = sow_p.bind(*leaves, name=name, tag=tag, mode="primal", tree=tree)
-    return jax.tree.unflatten(tree, found)  # type: ignore[no-any-return]
+    same: Value = jax.tree.unflatten(tree, found)
+    return same
 
 
 def save_intermediates(
@@ -191,20 +192,19 @@ def _jvp(primals: Any, tangents: Any, **parameters: Any) -> Any:
 
 def _transpose(cotangents: Any, *operands: Any, **parameters: Any) -> Any:
     whole = [
-        jnp.zeros(cotangent.aval.shape, _real(cotangent.aval.dtype))
-        if isinstance(cotangent, ad.Zero)
-        else cotangent
+        _zeros(cotangent.aval) if isinstance(cotangent, ad.Zero) else cotangent
         for cotangent in cotangents
     ]
     sown = sow_p.bind(*whole, **{**parameters, "mode": "cotangent"})
     return [
-        None if not ad.is_undefined_primal(operand) else (cotangent if is_zero(cotangent) else one)
+        None if not _compat.is_undefined(operand) else (cotangent if is_zero(cotangent) else one)
         for operand, cotangent, one in zip(operands, cotangents, sown, strict=True)
     ]
 
 
-def _real(dtype: Any) -> Any:
-    return jnp.bool_ if dtype == jax.dtypes.float0 else dtype
+def _zeros(aval: Any) -> Any:
+    dtype = jnp.bool_ if aval.dtype == jax.dtypes.float0 else aval.dtype
+    return jnp.zeros(aval.shape, dtype)
 
 
 def _batched(operands: Any, axes: Any, **parameters: Any) -> Any:

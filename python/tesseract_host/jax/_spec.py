@@ -14,6 +14,9 @@ from tesseract_host.jax._outputs import Outputs, Type
 
 Lane = Literal["native", "python", "carrier"]
 
+# Outputs that may have the memory of inputs: (output, input).
+Pairs = tuple[tuple[str, str], ...]
+
 VMAP_METHODS = (None, "sequential", "auto_experimental", "expand_dims", "broadcast_all")
 
 # Structures and signatures remembered for each component; the oldest go first.
@@ -37,9 +40,11 @@ class Handle:
         self.kind: str = getattr(client, "kind", "python")
         self.endpoints = frozenset(client.names)
         self.inputs, self.outputs = _schema.of_client(client)
+        self.renames = _schema.renames(client)
         self.stateful = False
         self.zero_tangents = False
         self.lane: Lane | None = None  # None: chosen by what the component is
+        self.in_place: Pairs = ()
         self.layouts: dict[Any, Layout] = {}
         self.specs: dict[Any, Spec] = {}
 
@@ -136,7 +141,15 @@ class Spec:
 class Options:
     """The options of `apply_tesseract` and of `register` that calls are compiled with."""
 
-    __slots__ = ("check_statics", "lane", "materialize", "stateful", "vmap_method", "zero_tangents")
+    __slots__ = (
+        "check_statics",
+        "in_place",
+        "lane",
+        "materialize",
+        "stateful",
+        "vmap_method",
+        "zero_tangents",
+    )
 
     def __init__(
         self,
@@ -151,6 +164,7 @@ class Options:
         self.stateful = handle.stateful
         self.zero_tangents = handle.zero_tangents
         self.lane = handle.lane
+        self.in_place = handle.in_place
 
 
 _lock = threading.Lock()
