@@ -69,6 +69,7 @@ def apply_tesseract(
     Raises:
         TypeError: `tesseract` is none; a list, text or other object stands where the schema has an
             array; an array or a traced value stands where it has none.
+        OverflowError: an integer given for an array has more bits than JAX's have now.
         ValueError: `vmap_method` is unknown; an output has 64 bits while JAX's are off; the shapes
             of outputs aren't known, since the component has no `abstract_eval`.
         Exception: what `abstract_eval` raises, unwrapped.
@@ -77,6 +78,10 @@ def apply_tesseract(
         raise _no_tesseract(tesseract)
     if vmap_method not in VMAP_METHODS:
         raise ValueError(f"Unknown vmap_method: {vmap_method!r}. Must be one of {VMAP_METHODS}.")
+    if materialize_jacobian is not None and type(materialize_jacobian) is not bool:
+        raise TypeError(
+            f"materialize_jacobian must be None, True or False, not {materialize_jacobian!r}"
+        )
     handle = handle_of(tesseract._client)
     leaves, treedef = _flatten(inputs)
     layout = handle.layouts.get(treedef) or handle.layout(treedef)

@@ -224,10 +224,27 @@ def _vectorised(
     ]
     types = tuple((tuple(o.shape), t[1]) for o, t in zip(longer, spec.types, strict=False))
     results = tuple(((size, *shape), dtype) for shape, dtype in spec.outputs.types)
+    _check_ranks(spec, types, results)
     found: Sequence[Any] = primitive.bind(
         *alike(longer), spec=spec.of_shapes(types, results), wrt=wrt, outs=outs, batch=()
     )
     return found
+
+
+def _check_ranks(spec: Spec, types: Sequence[Any], results: Sequence[Any]) -> None:
+    """Raises ValueError where the schema has no room for one axis more."""
+    places = [("input", p, spec.leaf(i), types[i][0]) for i, p in enumerate(spec.paths)]
+    for path, leaf, (shape, _dtype) in zip(
+        spec.outputs.paths, spec.outputs.leaves, results, strict=True
+    ):
+        places.append(("output", path, leaf, shape))
+    for kind, path, leaf, shape in places:
+        if leaf.shape is not None and leaf.is_array and len(leaf.shape) != len(shape):
+            raise ValueError(
+                f"{spec.handle.name}: vmap_method={spec.options.vmap_method!r} gives {kind} "
+                f"{path!r} rank {len(shape)}, but the component's schema has {len(leaf.shape)}: "
+                "use vmap_method='sequential', or Array[..., dtype] in the schema"
+            )
 
 
 def _with(primitive: Any) -> Any:

@@ -169,9 +169,13 @@ class Carrier:
 
 
 def _text(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:
+        text = "an exception without text"
     if isinstance(error, Exception):
-        return f"{type(error).__name__}: {error}"
-    return f"the component raised {type(error).__name__} ({error}), which doesn't end the program"
+        return f"{type(error).__name__}: {text}"
+    return f"the component raised {type(error).__name__} ({text}), which doesn't end the program"
 
 
 def _code(error: BaseException) -> str:
@@ -190,6 +194,7 @@ def _read_only(buffer: Any) -> np.ndarray[Any, Any]:
 
 def _differ(got: Any, expected: Any) -> bool:
     try:
-        return bool(got != expected)
+        is_nan = got != got and expected != expected
+        return bool(got != expected and not is_nan)
     except (TypeError, ValueError):
         return got is not expected

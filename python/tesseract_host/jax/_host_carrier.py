@@ -16,7 +16,13 @@ from tesseract_host.jax import _adapter
 
 
 class CallError(RuntimeError):
-    """What a program's error says of a failed call."""
+    """What a program's error says of a failed call; halves of surrogate pairs are escaped.
+
+    JAX's callback ends the process if it can't have the text of an exception as UTF-8.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text.encode(errors="backslashreplace").decode())
 
 
 class HostCarrier:

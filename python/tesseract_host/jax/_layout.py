@@ -13,11 +13,11 @@ import numpy as np
 
 from tesseract_host.jax import _compat
 from tesseract_host.jax._compat import Tracer
-from tesseract_host.jax._schema import Leaf, Node
+from tesseract_host.jax._schema import Leaf, Node, unknown_step
 
 Tree = Any
 
-_UNKNOWN = Leaf(is_array=False, open=True)
+_UNKNOWN = Leaf(is_array=False, open=True, known=False)
 
 ARRAYS = (jax.Array, np.ndarray)  # tracers are jax.Array too
 
@@ -52,7 +52,7 @@ class Layout:
             )
         if isinstance(value, Mapping):
             for key, item in value.items():
-                step, inner = node.under_key(key) if node else (str(key), None)
+                step, inner = node.under_key(key) if node else (unknown_step(key), None)
                 self._walk(item, inner, _joined(path, step), found)
         elif isinstance(value, list | tuple):
             for index, item in enumerate(value):
@@ -90,6 +90,8 @@ class Layout:
         return operands, tuple(statics), tuple(mask)
 
     def _converted(self, value: Any, place: Place) -> Any:
+        if isinstance(value, int):
+            self._check_width(value, place)
         if isinstance(value, numbers.Number | np.generic):
             array = np.asarray(value)
             if array.dtype.kind in "biufc":
@@ -100,6 +102,20 @@ class Layout:
             f"{self.name}: input {place.path!r} expects an array, but got "
             f"{type(value).__name__}; arrays of JAX and NumPy and numbers are taken"
         )
+
+    def _check_width(self, value: int, place: Place) -> None:
+        """Raises OverflowError for an integer that JAX would cut off, now."""
+        wide = jax.config.jax_enable_x64
+        if not -(2 ** (63 if wide else 31)) <= value < 2 ** (64 if wide else 31):
+            hint = (
+                "give a float"
+                if wide
+                else "give a float, or set jax_enable_x64, without which integers have 32 bits"
+            )
+            raise OverflowError(
+                f"{self.name}: input {place.path!r}: an integer of {value.bit_length()} bits is "
+                f"too large for JAX: {hint}"
+            )
 
     def _no_numbers(self, place: Place, dtype: Any) -> TypeError:
         return TypeError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from tesseract_host.jax._schema import Leaf, Node
 
 Type = tuple[tuple[Any, ...], np.dtype[Any]]
 
-_UNKNOWN = Leaf(is_array=True)
+_UNKNOWN = Leaf(is_array=True, known=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,7 @@ class Outputs:
     statics: tuple[Any, ...]  # the values that are no arrays, in order
     static_paths: tuple[str, ...]
     is_array: tuple[bool, ...]  # of all leaves
+    leaves: tuple[Leaf, ...]  # what the schema says of the arrays
     exact: bool = True  # False: learnt from a call, the next may return others
 
     def assembled(self, arrays: Any) -> Any:
@@ -76,8 +78,10 @@ def _outputs(tree: Any, is_array: Any, type_of: Any, root: Node, name: str) -> O
     arrays = [i for i, array in enumerate(mask) if array]
     others = [i for i, array in enumerate(mask) if not array]
     types = tuple(type_of(leaves[i]) for i in arrays)
-    for i, (_shape, dtype) in zip(arrays, types, strict=True):
-        check_width(dtype, f"{name}: output {places[i][0]!r}")
+    for i, (shape, dtype) in zip(arrays, types, strict=True):
+        what = f"{name}: output {places[i][0]!r}"
+        check_width(dtype, what)
+        _check_size(shape, dtype, what)
     return Outputs(
         treedef=treedef,
         paths=tuple(places[i][0] for i in arrays),
@@ -86,6 +90,7 @@ def _outputs(tree: Any, is_array: Any, type_of: Any, root: Node, name: str) -> O
         statics=tuple(leaves[i] for i in others),
         static_paths=tuple(places[i][0] for i in others),
         is_array=mask,
+        leaves=tuple(places[i][1] for i in arrays),
     )
 
 
@@ -95,6 +100,14 @@ def check_width(dtype: Any, what: str) -> None:
         raise ValueError(
             f"{what} is {dtype}, and jax can't return 64-bit values when `jax_enable_x64` is off: "
             "call jax.config.update('jax_enable_x64', True) first"
+        )
+
+
+def _check_size(shape: tuple[Any, ...], dtype: np.dtype[Any], what: str) -> None:
+    """Raises ValueError for what can't be the shape of an array in memory."""
+    if any(n < 0 for n in shape) or math.prod(shape) * dtype.itemsize >= 2**63:
+        raise ValueError(
+            f"{what} is to have the shape {list(shape)}, as abstract_eval says, which no array has"
         )
 
 

@@ -17,6 +17,7 @@ class Leaf:
     dtype: str | None = None
     converts: bool = False  # an array and nothing else: Python numbers given for it become arrays
     open: bool = False  # of any type: both arrays and other values may stand here
+    known: bool = True  # the schema names this place, not only one around it
 
 
 @dataclass
@@ -31,7 +32,8 @@ class Node:
         node = self.inner.get("{}")
         if node is not None:
             return braced(str(key)), node
-        return str(key), self.inner.get(str(key))
+        found = self.inner.get(str(key))
+        return (str(key) if found is not None else unknown_step(key)), found
 
     def under_index(self, index: int) -> tuple[str, Node | None]:
         """The step that a position in a sequence makes in a path, and where it leads."""
@@ -50,6 +52,11 @@ def braced(key: str) -> str:
     """A key of a mapping as a step of a path."""
     escaped = "".join("\\" + c if c in "{}\\" else c for c in key)
     return "{" + escaped + "}"
+
+
+def unknown_step(key: Any) -> str:
+    """The same where the schema has no word for it: what is no name stands in braces."""
+    return str(key) if str(key).isidentifier() else braced(str(key))
 
 
 def of_client(client: Any) -> tuple[Node, Node]:
