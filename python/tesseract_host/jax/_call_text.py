@@ -20,8 +20,8 @@ _PLAIN_STEP = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\[[0-9]+\]")
 
 
 class NotText(ValueError):
-    """Something that the adapter can't be told as it is, or in the names of the values: the client is
-    to be called.
+    """Something that the adapter can't be told as it is, or by the names of the values: the client
+    is to be called.
     """
 
 
