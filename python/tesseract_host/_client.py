@@ -268,7 +268,6 @@ def _plain_shapes(value: Any) -> Any:
 
 
 def _renew_locks() -> None:
-    _identity.renew_lock()
     for client in list(_all):
         client.lock._at_fork_reinit()  # type: ignore[attr-defined]
         client._making._at_fork_reinit()  # type: ignore[attr-defined]

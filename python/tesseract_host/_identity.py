@@ -18,6 +18,7 @@ from tesseract_host.loader import Component
 
 _taken: dict[str, set[int]] = {}
 _lock = threading.RLock()  # also held by finalizers, which may run while it is
+os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]
 
 
 def take(client: object, name: str, file: str | None, text: str, options: Mapping[str, Any]) -> str:
@@ -48,11 +49,6 @@ def take(client: object, name: str, file: str | None, text: str, options: Mappin
 def _give_back(base: str, ordinal: int) -> None:
     with _lock:
         _taken[base].discard(ordinal)
-
-
-def renew_lock() -> None:
-    """In a new process, in which the thread that held it isn't."""
-    _lock._at_fork_reinit()  # type: ignore[attr-defined]
 
 
 def _canonical(options: Mapping[str, Any]) -> str:
