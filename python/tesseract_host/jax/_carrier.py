@@ -148,6 +148,8 @@ class Carrier:
             raise self._error(
                 f"the derivative {path!r} has shape {list(array.shape)}; {list(place.shape)} is due"
             )
+        if array.dtype.kind == "c" and place.dtype.kind != "c":
+            array = array.real  # the gradient by a real number given for a complex array
         if not np.can_cast(array.dtype, place.dtype, "same_kind"):
             raise self._error(f"the derivative {path!r} is {array.dtype}; {place.dtype} is due")
         np.copyto(place, array, casting="same_kind")
