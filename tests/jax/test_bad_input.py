@@ -95,6 +95,31 @@ def test_the_component_sees_what_was_given(opened: Any, given: Any) -> None:
     jax_support.same(gradient, jnp.ones(2))
 
 
+@pytest.mark.parametrize("given", [{}, {"any": (1, 2)}], ids=["text", "no text"])
+def test_inputs_that_a_module_keeps(opened: Any, given: Any) -> None:
+    component = opened(
+        """
+        class InputSchema(BaseModel):
+            x: Array[(None,), Float64]
+            any: Any = None
+        class OutputSchema(BaseModel):
+            y: Array[(None,), Float64]
+        def apply(inputs):
+            calls.append((inputs.x, np.asarray(inputs.x)[1:]))
+            return {"y": inputs.x}
+        def abstract_eval(abstract_inputs):
+            return {"y": {"shape": abstract_inputs.x.shape, "dtype": "float64"}}
+        """
+    )
+    function = jax.jit(lambda x: component({"x": x + 1, **given})["y"])
+    for start in range(4):
+        jax.block_until_ready(function(jnp.arange(5000.0) + start))
+        jax.block_until_ready(jax.jit(jnp.sin)(jnp.ones(5000)))
+    for start, (whole, part) in enumerate(component.module.calls):
+        np.testing.assert_array_equal(whole, np.arange(5000.0) + start + 1)
+        np.testing.assert_array_equal(part, np.arange(4999.0) + start + 2)
+
+
 RETURNS = """
 class InputSchema(BaseModel):
     x: Array[(None,), Float64]
