@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import datetime
+import decimal
 import subprocess
 import sys
 import textwrap
@@ -118,6 +120,40 @@ def test_inputs_that_a_module_keeps(opened: Any, given: Any) -> None:
     for start, (whole, part) in enumerate(component.module.calls):
         np.testing.assert_array_equal(whole, np.arange(5000.0) + start + 1)
         np.testing.assert_array_equal(part, np.arange(4999.0) + start + 2)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        (0j, complex(0.0, -0.0), complex(-0.0, 0.0)),
+        (decimal.Decimal("1.0"), decimal.Decimal("1.00")),
+        (frozenset([1]), frozenset([True]), frozenset([1.0])),
+        (np.datetime64(50, "Y"), np.datetime64(50, "D")),
+        tuple(
+            datetime.datetime(
+                2026, 1, 1, 12 + n, tzinfo=datetime.timezone(datetime.timedelta(hours=n))
+            )
+            for n in range(2)
+        ),
+    ],
+    ids=repr,
+)
+def test_equal_static_values_that_differ_in_form(opened: Any, values: Any) -> None:
+    component = opened(
+        """
+        class InputSchema(BaseModel):
+            x: Array[(None,), Float64]
+            any: Any
+        class OutputSchema(BaseModel):
+            y: Array[(None,), Float64]
+            seen: str
+        def apply(inputs):
+            return {"y": inputs.x, "seen": repr(inputs.any)}
+        def abstract_eval(abstract_inputs):
+            return {"y": abstract_inputs.x, "seen": repr(abstract_inputs.any)}
+        """
+    )
+    assert [component({"x": A, "any": v})["seen"] for v in values] == [repr(v) for v in values]
 
 
 RETURNS = """
