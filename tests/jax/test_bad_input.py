@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import datetime
+import decimal
 import subprocess
 import sys
 import textwrap
@@ -93,6 +95,65 @@ def test_the_component_sees_what_was_given(opened: Any, given: Any) -> None:
         assert found[field] == expected[field]
     gradient = jax.grad(lambda x: component({"x": x, **given})["y"].sum())(x)
     jax_support.same(gradient, jnp.ones(2))
+
+
+@pytest.mark.parametrize("given", [{}, {"any": (1, 2)}], ids=["text", "no text"])
+def test_inputs_that_a_module_keeps(opened: Any, given: Any) -> None:
+    component = opened(
+        """
+        class InputSchema(BaseModel):
+            x: Array[(None,), Float64]
+            any: Any = None
+        class OutputSchema(BaseModel):
+            y: Array[(None,), Float64]
+        def apply(inputs):
+            calls.append((inputs.x, np.asarray(inputs.x)[1:]))
+            return {"y": inputs.x}
+        def abstract_eval(abstract_inputs):
+            return {"y": {"shape": abstract_inputs.x.shape, "dtype": "float64"}}
+        """
+    )
+    function = jax.jit(lambda x: component({"x": x + 1, **given})["y"])
+    for start in range(4):
+        jax.block_until_ready(function(jnp.arange(5000.0) + start))
+        jax.block_until_ready(jax.jit(jnp.sin)(jnp.ones(5000)))
+    for start, (whole, part) in enumerate(component.module.calls):
+        np.testing.assert_array_equal(whole, np.arange(5000.0) + start + 1)
+        np.testing.assert_array_equal(part, np.arange(4999.0) + start + 2)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        (0j, complex(0.0, -0.0), complex(-0.0, 0.0)),
+        (decimal.Decimal("1.0"), decimal.Decimal("1.00")),
+        (frozenset([1]), frozenset([True]), frozenset([1.0])),
+        (np.datetime64(50, "Y"), np.datetime64(50, "D")),
+        tuple(
+            datetime.datetime(
+                2026, 1, 1, 12 + n, tzinfo=datetime.timezone(datetime.timedelta(hours=n))
+            )
+            for n in range(2)
+        ),
+    ],
+    ids=repr,
+)
+def test_equal_static_values_that_differ_in_form(opened: Any, values: Any) -> None:
+    component = opened(
+        """
+        class InputSchema(BaseModel):
+            x: Array[(None,), Float64]
+            any: Any
+        class OutputSchema(BaseModel):
+            y: Array[(None,), Float64]
+            seen: str
+        def apply(inputs):
+            return {"y": inputs.x, "seen": repr(inputs.any)}
+        def abstract_eval(abstract_inputs):
+            return {"y": abstract_inputs.x, "seen": repr(abstract_inputs.any)}
+        """
+    )
+    assert [component({"x": A, "any": v})["seen"] for v in values] == [repr(v) for v in values]
 
 
 RETURNS = """
@@ -213,6 +274,33 @@ def test_shapes_that_no_array_has(opened: Any, shape: str) -> None:
         jax.make_jaxpr(lambda x: component({"x": x})["y"])(A)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_real_numbers_for_a_complex_array(opened: Any, dtype: str) -> None:
+    component = opened(
+        """
+        class InputSchema(BaseModel):
+            x: Differentiable[Array[(None,), Complex128]]
+        class OutputSchema(BaseModel):
+            y: Differentiable[Array[(None,), Complex128]]
+        def apply(inputs):
+            return {"y": (3 + 1j) * np.asarray(inputs.x)}
+        def abstract_eval(abstract_inputs):
+            return {"y": {"shape": abstract_inputs.x.shape, "dtype": "complex128"}}
+        def vector_jacobian_product(inputs, vjp_inputs, vjp_outputs, cotangent_vector):
+            return {"x": (3 + 1j) * np.asarray(cotangent_vector["y"])}
+        """
+    )
+    x = jnp.arange(3).astype(dtype)
+
+    def gradients(f: Any) -> Any:
+        loss = lambda x: f(x).real.sum()  # noqa: E731
+        return jax.grad(loss)(x), jax.vmap(jax.grad(loss))(x[None]), jax.jacrev(loss)(x)
+
+    found = gradients(lambda x: component({"x": x})["y"])
+    jax_support.same(found, gradients(lambda x: (3 + 1j) * x.astype(complex)))
+
+
 CRASH = """
     import sys
     sys.path.insert(0, sys.argv[1])
@@ -245,7 +333,7 @@ CRASH = """
         for call in range(2):
             try:
                 f(jax.numpy.ones(2)).block_until_ready()
-            except Exception as told:
+            except (jax.errors.JaxRuntimeError, ValueError) as told:
                 assert type(error).__name__ in str(told), told
             else:
                 raise AssertionError(error)

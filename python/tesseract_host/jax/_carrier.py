@@ -58,7 +58,7 @@ class Carrier:
             raise self._error(_text(error), _code(error)) from None
 
     def _run(self, results: Sequence[Any], operands: Sequence[Any]) -> None:
-        inputs = [_read_only(operand) for operand in operands]
+        inputs = [_owned(operand) for operand in operands]
         destinations: list[Any] = [np.asarray(result) for result in results]
         if not self._batch:
             self._one(inputs, destinations)
@@ -148,6 +148,8 @@ class Carrier:
             raise self._error(
                 f"the derivative {path!r} has shape {list(array.shape)}; {list(place.shape)} is due"
             )
+        if array.dtype.kind == "c" and place.dtype.kind != "c":
+            array = array.real  # the gradient by a real number given for a complex array
         if not np.can_cast(array.dtype, place.dtype, "same_kind"):
             raise self._error(f"the derivative {path!r} is {array.dtype}; {place.dtype} is due")
         np.copyto(place, array, casting="same_kind")
@@ -186,8 +188,9 @@ def _code(error: BaseException) -> str:
     return "INVALID_ARGUMENT" if isinstance(error, ValueError) else "INTERNAL"
 
 
-def _read_only(buffer: Any) -> np.ndarray[Any, Any]:
-    array = np.asarray(buffer)
+def _owned(buffer: Any) -> np.ndarray[Any, Any]:
+    """A copy, since a module may keep it, and the program's memory ends with the call."""
+    array = np.array(np.asarray(buffer))
     array.flags.writeable = False
     return array
 

@@ -17,6 +17,9 @@ from tesseract_host.jax._schema import Leaf, Node, unknown_step
 
 Tree = Any
 
+# Where equal values may differ in what a module sees of them.
+_MANY_FORMS = frozenset(("builtins", "datetime", "decimal"))
+
 _UNKNOWN = Leaf(is_array=False, open=True, known=False)
 
 ARRAYS = (jax.Array, np.ndarray)  # tracers are jax.Array too
@@ -177,11 +180,13 @@ def _one_key(value: Any) -> Any:
     if kind is str or kind is int or kind is bool:
         return (kind, value)
     if isinstance(value, np.generic):
-        return (kind, value.tobytes())
+        return (kind, value.dtype, value.tobytes())
     try:
         hash(value)
     except TypeError:
         return _Same(value)
+    if kind.__module__ in _MANY_FORMS:  # 0j and -0j, 1.0 and 1.00, one time in two zones
+        return (kind, value, repr(value))
     return (kind, value)
 
 

@@ -187,10 +187,17 @@ def _converted(context: Any, operands: Any, call: Any) -> Any:
     def converted(*arguments: Any) -> list[Any]:
         found = call(*arguments)
         return [
-            value.astype(aval.dtype) for value, aval in zip(found, context.avals_out, strict=True)
+            _as(value, aval.dtype) for value, aval in zip(found, context.avals_out, strict=True)
         ]
 
     return mlir.lower_fun(converted, multiple_results=True)(context, *operands)
+
+
+def _as(value: Any, dtype: Any) -> Any:
+    """In another dtype; the gradient by a real number given for a complex array is real."""
+    if jnp.iscomplexobj(value) and not jnp.issubdtype(dtype, jnp.complexfloating):
+        value = jnp.real(value)
+    return value.astype(dtype)
 
 
 def _lower_missing(context: Any, *_operands: Any, **_parameters: Any) -> Any:
