@@ -91,6 +91,10 @@ def _abstract_missing(*avals: Any, spec: Spec, outs: tuple[int, ...], batch: Bat
     return [_compat.result_aval(avals, sizes + shape, dtype) for shape, dtype in types]
 
 
+_wait: Any = jax.block_until_ready
+_applied: Any = xla.apply_primitive
+
+
 def _eager(primitive: Any, *operands: Any, spec: Spec, **parameters: Any) -> Any:
     """Waits for the operands of a Python module.
 
@@ -99,8 +103,8 @@ def _eager(primitive: Any, *operands: Any, spec: Spec, **parameters: Any) -> Any
     very call.
     """
     if spec.handle.kind != "native":
-        jax.block_until_ready(operands)
-    return xla.apply_primitive(primitive, *operands, spec=spec, **parameters)
+        _wait(operands)
+    return _applied(primitive, *operands, spec=spec, **parameters)
 
 
 for _primitive, _endpoint in ENDPOINTS.items():
