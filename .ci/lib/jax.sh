@@ -23,7 +23,7 @@ jax() {
   make_venv ".venv-$jax_newest_python" "$interpreter" "${requirements[@]}"
   (
     VIRTUAL_ENV=$root/.venv-$jax_newest_python PATH=$root/.venv-$jax_newest_python/bin:$PATH
-    compile build-jax -Dpythons="$root/.venv-$jax_newest_python/bin/python" -Dtests=false -Dbench=false
+    compile build-jax -Dpythons="$root/.venv-$jax_newest_python/bin/python" -Dbench=false
   )
   jax_tests "newest jax" build-jax "$root/.venv-$jax_newest_python"
 }
