@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import jax_support
@@ -91,6 +93,15 @@ def test_failures_of_apply(opened: Any, how: str, text: str, compiled: bool) -> 
     jax_support.same(function(x, "fine"), x * 2)
 
 
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt, also where this process has inherited that it be ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
 @pytest.mark.parametrize("compiled", [False, True])
 def test_an_interrupt_reaches_the_caller(opened: Any, compiled: bool) -> None:
     component = opened(RAISES)
@@ -215,6 +226,7 @@ def test_a_call_that_hangs_can_be_interrupted(lane: str, tmp_path: Any) -> None:
         import _thread, signal, sys, threading, time
         sys.path.insert(0, {str(jax_support.MODULES.parent)!r})
         import jax, jax.numpy as jnp, jax_support, pathlib, os
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # may be inherited as ignored
         jax.config.update("jax_enable_x64", True)
         component = jax_support.open_('''
         import time
