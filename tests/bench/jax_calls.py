@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from tesseract_host import Tesseract
-from tesseract_host.jax import apply_tesseract
+from tesseract_host.jax import apply_tesseract, register
 
 try:
     from tesseract_core import Tesseract as ReferenceTesseract
@@ -153,6 +153,9 @@ class Components:
             "Python": self._noop(apply_tesseract, python["echo"]),
             "Python that uses JAX": self._noop(apply_tesseract, python["echo with jax"]),
         }
+        in_place = Tesseract.from_library(plugin, options={"noop": True})
+        register(in_place, in_place={"y": "x"})
+        self.in_place = self._noop(apply_tesseract, in_place)
         self.add = {
             "native": self._add(apply_tesseract, native["add"]),
             "Python": self._add(apply_tesseract, python["add"]),
@@ -242,6 +245,7 @@ def large(known: Components, bare: Callable[..., Any]) -> None:
         functions["tesseract-jax"] = known.echo["tesseract-jax"]
     show("jit, n = 1e7", {name: cost(blocking(jax.jit(f), x)) for name, f in functions.items()})
     rows = {}
+    functions["native, in place"] = known.in_place
     for name, f in functions.items():
         step, state = jax.jit(f, donate_argnums=0), [vector(10_000_000)]
 
@@ -261,12 +265,14 @@ def vmapped(known: Components) -> None:
         if name == "tesseract-jax":
             continue
         rows[name] = cost(blocking(mapped, x, x), 1.0)
+    long = vector(8_000_000)
+    rows["one native call, 8e6"] = cost(blocking(jax.jit(known.add["native"]), long, long), 1.0)
     add = jax.jit(lambda a, b: jax.lax.map(lambda p: p[0] + p[1], (a, b)))
     rows["lax.map of +"] = cost(blocking(add, x, x), 1.0)
     show("vmap over 8 rows of 1e6, a + b", rows)
 
 
-def contended(known: Components) -> None:
+def contended(known: Components, bare: Callable[..., Any]) -> None:
     """While the main thread runs Python code, another one calls a program with a matmul."""
 
     def program(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -274,8 +280,10 @@ def contended(known: Components) -> None:
 
     x, m = vector(10), jnp.ones((16, 16))
     rows = {}
-    for name in ("native", "Python", "Python that uses JAX"):
-        run = program(known.noop[name])
+    functions = {"bare foreign call": bare, **known.noop}
+    functions.pop("tesseract-jax", None)
+    for name, f in functions.items():
+        run = program(f)
         jax.block_until_ready(run(x, m))
         times = []
         for _ in range(300):
@@ -304,7 +312,7 @@ def main() -> None:
         eager(known, bare)
         large(known, bare)
         vmapped(known)
-        contended(known)
+        contended(known, bare)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 #include <tesseract_host/plugin.h>
 
 static const char noop_text[] =
-    "{\"name\": \"noop\", \"threads\": \"concurrent\","
+    "{\"name\": \"noop\", \"threads\": \"concurrent\", \"overlap\": true,"
     " \"inputs\": [{\"path\": \"x\", \"dtype\": \"float32\", \"shape\": [\"n\"]}],"
     " \"outputs\": [{\"path\": \"y\", \"dtype\": \"float32\", \"shape\": [\"n\"]}]}";
 
