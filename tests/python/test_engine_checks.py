@@ -218,12 +218,19 @@ def test_nothing_leaks() -> None:
                     with contextlib.suppress(PydanticCustomError):
                         check(value, info)
 
+    def growth() -> tuple[int, int]:
+        """Of the counts of references, the largest change, and of the blocks."""
+        gc.collect()
+        before = [sys.getrefcount(item) for item in (*values, info, *descriptors, np.float32)]
+        blocks = sys.getallocatedblocks()
+        work(2000)
+        gc.collect()
+        after = [sys.getrefcount(item) for item in (*values, info, *descriptors, np.float32)]
+        changes = [abs(a - b) for a, b in zip(after, before, strict=True)]
+        return max(changes), sys.getallocatedblocks() - blocks
+
     work(10)
-    gc.collect()
-    before = [sys.getrefcount(item) for item in (*values, info, *descriptors, np.float32)]
-    blocks = sys.getallocatedblocks()
-    work(2000)
-    gc.collect()
-    after = [sys.getrefcount(item) for item in (*values, info, *descriptors, np.float32)]
-    assert all(abs(a - b) < 50 for a, b in zip(after, before, strict=True))
-    assert sys.getallocatedblocks() - blocks < 500
+    # What others left behind may go meanwhile; a leak is there each time.
+    grown = [growth() for _ in range(3)]
+    assert min(references for references, _ in grown) < 50, grown
+    assert min(blocks for _, blocks in grown) < 500, grown

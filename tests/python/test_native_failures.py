@@ -191,6 +191,7 @@ sys.path.insert(0, {package!r})
 from tesseract_host import Tesseract
 meeting = Tesseract.from_library({file!r})
 main = threading.get_ident()
+signal.signal(signal.SIGINT, signal.default_int_handler)  # may be inherited as ignored
 
 def come_late():
     time.sleep(0.3)

@@ -108,7 +108,7 @@ class Layout:
 
     def _check_width(self, value: int, place: Place) -> None:
         """Raises OverflowError for an integer that JAX would cut off, now."""
-        wide = jax.config.jax_enable_x64
+        wide = _compat.config.jax_enable_x64
         if not -(2 ** (63 if wide else 31)) <= value < 2 ** (64 if wide else 31):
             hint = (
                 "give a float"
