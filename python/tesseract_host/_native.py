@@ -12,17 +12,21 @@ from pathlib import Path
 from types import ModuleType
 
 
-def candidates(stem: str) -> Iterator[Path]:
-    """Where `<stem>_cpXY.so` may be, in the order in which the C host looks for its loaders."""
-    threading = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
-    version = "{}{}".format(*sys.version_info[:2])
-    file = f"{stem}_cp{version}{threading}.so"
+def places(file: str) -> Iterator[Path]:
+    """Where a library may be, in the order in which the C host looks for its loaders."""
     package = Path(__file__).resolve().parent
     for folder in os.environ.get("TESSERACT_HOST_LOADER_PATH", "").split(os.pathsep):
         if folder:
             yield Path(folder) / file
     yield package / "lib" / "tesseract_host" / file
     yield package.parents[1] / file
+
+
+def candidates(stem: str) -> Iterator[Path]:
+    """Where `<stem>_cpXY.so` may be."""
+    threading = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
+    version = "{}{}".format(*sys.version_info[:2])
+    return places(f"{stem}_cp{version}{threading}.so")
 
 
 def find(stem: str) -> Path | None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
 import threading
 import warnings
 import weakref
-from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
+from tesseract_host import _native
 from tesseract_host.jax import _compat
 
 FILE = "tesseract_jax.so"
@@ -66,25 +64,17 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 _lock = threading.Lock()
 
 
-def _candidates() -> Iterator[Path]:
-    package = Path(__file__).resolve().parents[1]
-    for folder in os.environ.get("TESSERACT_HOST_LOADER_PATH", "").split(os.pathsep):
-        if folder:
-            yield Path(folder) / FILE
-    yield package / "lib" / "tesseract_host" / FILE
-    yield package.parents[1] / FILE
-
-
 @functools.cache
 def library() -> Any:
     """The library, its handlers registered with JAX; ImportError if it isn't there."""
     from tesseract_host import _host
 
     _host.binding()  # first: it brings libtesseract_host, of which there is to be one
-    file = next((path for path in _candidates() if path.is_file()), None)
+    file = next((path for path in _native.places(FILE) if path.is_file()), None)
     if file is None:
         raise ImportError(
-            f"there is no {FILE}; looked for " + ", ".join(str(path) for path in _candidates())
+            f"there is no {FILE}; looked for "
+            + ", ".join(str(path) for path in _native.places(FILE))
         )
     try:
         loaded = ctypes.CDLL(str(file))

@@ -196,7 +196,7 @@ def _vectorises(spec: Spec, endpoint: str, flags: tuple[bool, ...]) -> bool:
     if method != "auto_experimental":
         return True
     mapped = [i for i in range(count) if flags[i]]
-    return all(spec.leaf(i).differentiable and spec.leaf(i).shape is None for i in mapped)
+    return all(spec.leaves[i].differentiable and spec.leaves[i].shape is None for i in mapped)
 
 
 def _vectorised(
@@ -233,7 +233,7 @@ def _vectorised(
 
 def _check_ranks(spec: Spec, types: Sequence[Any], results: Sequence[Any]) -> None:
     """Raises ValueError where the schema has no room for one axis more."""
-    places = [("input", p, spec.leaf(i), types[i][0]) for i, p in enumerate(spec.paths)]
+    places = [("input", p, spec.leaves[i], types[i][0]) for i, p in enumerate(spec.paths)]
     for path, leaf, (shape, _dtype) in zip(
         spec.outputs.paths, spec.outputs.leaves, results, strict=True
     ):

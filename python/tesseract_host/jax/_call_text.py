@@ -79,7 +79,7 @@ _CONVERTED = Node()
 def _check_places(endpoint: str, spec: Spec, outs: tuple[int, ...]) -> None:
     """NotText where arrays stand in places that the host has none for."""
     for operand, path in enumerate(spec.paths):
-        known = spec.leaf(operand).known
+        known = spec.leaves[operand].known
         if path == "{}" or path.endswith(".{}") or not (known or _is_plain(path)):
             raise NotText(f"the array {path!r} has no path of the host's")
     if endpoint != "apply":

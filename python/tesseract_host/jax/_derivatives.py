@@ -42,7 +42,7 @@ def _apply_jvp(
     if not given:
         return results, zeros
     for i in given:
-        if not spec.leaf(i).differentiable:
+        if not spec.leaves[i].differentiable:
             raise _not_differentiable_input(spec, i)
     vectors = [tangents[i] for i in given]
     flags = tuple(tuple(level[i] for i in given) for level in batch)

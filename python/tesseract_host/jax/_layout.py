@@ -44,7 +44,6 @@ class Layout:
         self._walk(tree, root, "", found)
         _find_others(treedef, found)
         self.places = tuple(found[i] for i in range(treedef.num_leaves))
-        self._quick = all(place.leaf.is_array for place in self.places)
 
     def _walk(self, value: Any, node: Node | None, path: str, found: dict[int, Place]) -> None:
         leaf = node.leaf if node is not None else None
@@ -63,6 +62,14 @@ class Layout:
                 self._walk(item, inner, _joined(path, step), found)
         elif type(value) is int:
             found[value] = Place(path, leaf or _UNKNOWN)
+
+    def filled(self, mask: Sequence[bool], statics: Sequence[Any], arrays: Sequence[Any]) -> Tree:
+        """The tree with these leaves: arrays, or what stands for them, where the mask says so."""
+        if not statics:
+            return jax.tree.unflatten(self.treedef, arrays)
+        taken, values = iter(arrays), iter(statics)
+        leaves = [next(taken) if array else next(values) for array in mask]
+        return jax.tree.unflatten(self.treedef, leaves)
 
     def split(self, leaves: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...], tuple[bool, ...]]:
         """The operands, the static values, and of each leaf whether it is an operand.

@@ -132,7 +132,7 @@ def _own_types(
         return result_types(endpoint, spec, wrt, outs)
     if endpoint != "vjp":
         return types
-    declared = [spec.leaf(i).dtype for i in wrt]
+    declared = [spec.leaves[i].dtype for i in wrt]
     return tuple(
         (shape, dtype if own is None else np.dtype(own))
         for (shape, dtype), own in zip(types, declared, strict=True)

@@ -7,7 +7,6 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from tesseract_host.jax._compat import Tracer
@@ -56,16 +55,7 @@ def call(
     arrays: Sequence[Any],
 ) -> Any:
     """What `apply` returns for these arrays."""
-    return handle.client.call("apply", {"inputs": filled(layout, mask, statics, arrays)})
-
-
-def filled(
-    layout: Layout, mask: tuple[bool, ...], statics: Sequence[Any], arrays: Sequence[Any]
-) -> Any:
-    """The inputs as a tree, of static values and these arrays, or what stands for arrays."""
-    taken, values = iter(arrays), iter(statics)
-    leaves = [next(taken) if array else next(values) for array in mask]
-    return jax.tree.unflatten(layout.treedef, leaves)
+    return handle.client.call("apply", {"inputs": layout.filled(mask, statics, arrays)})
 
 
 def _abstract(
@@ -105,7 +95,7 @@ def _evaluated(
         {"shape": tuple(lengths.get(n, n) for n in shape), "dtype": dtype.name}
         for shape, dtype in types
     ]
-    inputs = filled(layout, mask, statics, abstract)
+    inputs = layout.filled(mask, statics, abstract)
     return handle.client.call("abstract_eval", {"inputs": inputs})
 
 

@@ -6,8 +6,6 @@ import dataclasses
 import threading
 from typing import Any, Literal
 
-import jax
-
 from tesseract_host.jax import _schema
 from tesseract_host.jax._layout import Layout
 from tesseract_host.jax._outputs import Outputs, Type
@@ -74,6 +72,7 @@ class Spec:
         "all_outputs",
         "handle",
         "layout",
+        "leaves",
         "mask",
         "options",
         "outputs",
@@ -100,7 +99,9 @@ class Spec:
         self.types = types  # of the operands, without batch axes
         self.outputs = outputs
         self.options = options
-        self.paths = tuple(p.path for p, array in zip(layout.places, mask, strict=True) if array)
+        places = [place for place, array in zip(layout.places, mask, strict=True) if array]
+        self.paths = tuple(place.path for place in places)
+        self.leaves = tuple(place.leaf for place in places)  # what the schema says of the operands
         self.all_outputs = tuple(range(len(outputs.types)))
         self._key = (id(handle), key, outputs.types, outputs.treedef)
         self._hash = hash(self._key)
@@ -124,18 +125,9 @@ class Spec:
             self.handle, self.layout, self.mask, self.statics, types, outputs, self.options, key
         )
 
-    def leaf(self, operand: int) -> _schema.Leaf:
-        """What the schema says of an operand."""
-        places = [p for p, array in zip(self.layout.places, self.mask, strict=True) if array]
-        return places[operand].leaf
-
     def tree(self, operands: Any) -> Any:
         """The inputs, with these in place of the arrays."""
-        if not self.statics:
-            return jax.tree.unflatten(self.layout.treedef, operands)
-        arrays, others = iter(operands), iter(self.statics)
-        leaves = [next(arrays) if array else next(others) for array in self.mask]
-        return jax.tree.unflatten(self.layout.treedef, leaves)
+        return self.layout.filled(self.mask, self.statics, operands)
 
 
 class Options:
