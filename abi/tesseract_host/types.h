@@ -189,7 +189,7 @@ typedef struct tesseract_leaves {
 
 typedef struct tesseract_signature {
   uint32_t size;
-  uint32_t flags;                 /* TESSERACT_NO_COPY: for every run */
+  uint32_t flags;                 /* TESSERACT_NO_COPY, TESSERACT_STAGED: for every run */
   int32_t endpoint;               /* TESSERACT_ENDPOINT_… */
   int32_t reserved;               /* 0 */
   const tesseract_leaves *inputs; /* may be null: no leaves, empty JSON */
@@ -203,6 +203,10 @@ typedef struct tesseract_signature {
  * offset, alignment) at each run. */
 #define TESSERACT_NO_COPY 1u
 
+/* Flag of a signature: arrays on a device go through the host, as for components that take none,
+ * whatever the component says of its devices. */
+#define TESSERACT_STAGED 2u
+
 /* ---- Options of one call --------------------------------------------------------------------- */
 
 typedef struct tesseract_cancel tesseract_cancel; /* see host.h */
@@ -210,12 +214,17 @@ typedef struct tesseract_frame tesseract_frame;   /* one running call, see plugi
 
 typedef struct tesseract_call_options {
   uint32_t size;
-  uint32_t flags;           /* TESSERACT_NO_COPY: for this call */
-  uint64_t stream;          /* 1 legacy, 2 per-thread default, else the handle; 0: no device */
+  uint32_t flags;           /* TESSERACT_NO_COPY, TESSERACT_CONTEXT_CURRENT: for this call */
+  uint64_t stream;          /* device inputs are ready on it, device outputs will be: 1 legacy,
+                               2 per-thread default, else the handle; 0: no device tensors */
   tesseract_cancel *cancel; /* may be null */
   const tesseract_owner *const *owners; /* for tesseract_call_run: null or one per tensor in, each
                                            of which may be null; else null */
 } tesseract_call_options;
+
+/* Flag of a call's options: the primary context of the device that the tensors are on is current on
+ * this thread, so that the host need not make it so (two driver calls less). */
+#define TESSERACT_CONTEXT_CURRENT 2u
 
 #define TESSERACT_CALL_OPTIONS_INIT {sizeof(tesseract_call_options), 0, 0, NULL, NULL}
 
