@@ -194,8 +194,9 @@ namespace cuda {
 DLDevice locate(const void *address) {
   const Driver &cuda = driver();
   unsigned type = 0;
-  if (cuda.pointer_attribute(&type, kPointerMemoryType, address_of(address)) != kSuccess)
-    return kHost;
+  const Result result = cuda.pointer_attribute(&type, kPointerMemoryType, address_of(address));
+  if (result == kInvalidValue) return kHost;
+  check(result, "asking for an address");
   unsigned managed = 0;
   int ordinal = 0;
   check(cuda.pointer_attribute(&managed, kPointerIsManaged, address_of(address)),

@@ -5,7 +5,7 @@ namespace {
 
 using namespace test;
 
-constexpr int kInvalidValue = 1;
+constexpr int kUnknown = 999;
 
 class Failures : public DeviceTest {
  protected:
@@ -20,7 +20,7 @@ class Failures : public DeviceTest {
     stream.wait();
     for (int64_t n = 1; n < 100; n++) {
       const fake_cuda_state before = state();
-      fake_cuda_fail_nth(n, kInvalidValue);
+      fake_cuda_fail_nth(n, kUnknown);
       const int64_t failed_before = fake_cuda_failed();
       {
         const auto outcome = body();
@@ -32,8 +32,8 @@ class Failures : public DeviceTest {
           return;
         }
         if (!outcome.ok()) {
-          EXPECT_TRUE(fails(outcome, TESSERACT_ERROR_DEVICE,
-                            {"puppet", "apply", "CUDA_ERROR_INVALID_VALUE"}))
+          EXPECT_TRUE(
+              fails(outcome, TESSERACT_ERROR_DEVICE, {"puppet", "apply", "CUDA_ERROR_UNKNOWN"}))
               << n << "\n"
               << fake_cuda_trace();
         }
