@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "calls.h"
+#include "driver.h"
 #include "streams.h"
 
 using namespace fake;
