@@ -188,7 +188,7 @@ void about_events(void *context) {
   fact("cuEventQuery, never recorded", DRIVER(cuEventQuery)(event), 0);
   fact("cuStreamWaitEvent, never recorded", DRIVER(cuStreamWaitEvent)(stream, event, 0), 0);
   fact("cuEventSynchronize, never recorded", DRIVER(cuEventSynchronize)(event), 0);
-  for (const std::uintptr_t handle : {0, 1, 2})
+  for (const std::uintptr_t handle : {0U, 1U, 2U})
     fact("cuEventRecord on a default stream", DRIVER(cuEventRecord)(event, number(handle)), 0);
   fact("cuEventRecord", DRIVER(cuEventRecord)(event, stream), 0);
   std::thread([&] {
