@@ -9,10 +9,14 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
+import os
 from ctypes import byref, c_char_p, c_double, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from typing import Any
 
-LIBRARY = "libcuda.so.1"
+# The driver that the host uses too.  `run` refuses another than the machine's; what is here is
+# tried on a model of one by tests/python.
+VARIABLE = "TESSERACT_HOST_CUDA_DRIVER"
+LIBRARY = os.environ.get(VARIABLE) or "libcuda.so.1"
 
 # Waits, then writes a number to each element: out, count, number, nanoseconds to wait.
 SLOW_FILL = """

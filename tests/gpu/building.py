@@ -50,7 +50,7 @@ def library(folder: Path, options: list[str]) -> Path:
 
 def parts(folder: Path, prefix: Path) -> str | None:
     """Compiles components and programs of the rows; returns why there are none in CUDA."""
-    include = [*flags(prefix), "-I", str(prefix / "include")]
+    include = ["-I", str(prefix / "include")]
     compiler = os.environ.get("CC", "cc").split()
     for name in ("double", "nothing"):
         target = folder / f"lib{name}.so"
@@ -68,13 +68,6 @@ def parts(folder: Path, prefix: Path) -> str | None:
     command(*kernels, HERE / "native.cu", "-o", folder / "native", *linked)
     command(*shared, EXAMPLE / "call.cpp", "-o", folder / "call", *linked)
     return None
-
-
-def flags(prefix: Path) -> list[str]:
-    """Where DLPack's header is, if the installation has it elsewhere."""
-    if (prefix / "include/dlpack/dlpack.h").exists():
-        return []
-    raise Failure(f"there is no dlpack/dlpack.h under {prefix}/include")
 
 
 def environment(prefix: Path) -> dict[str, str]:
