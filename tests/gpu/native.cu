@@ -146,6 +146,10 @@ void order_staged(const tesseract::Component &doubling) {
 // Copies that the caller forbids.
 void no_copy(const tesseract::Component &doubling) {
   const Array x = vector(0), y = vector(0);
+  const auto x_tensor = x.tensor();
+  auto y_tensor = y.tensor();
+  const DLTensor *in[] = {x_tensor.get()};
+  DLTensor *out[] = {y_tensor.get()};
   const Stream stream;
   auto options = stream.options();
   options.no_copy = true;
@@ -154,6 +158,8 @@ void no_copy(const tesseract::Component &doubling) {
   } catch (const tesseract::Error &error) {
     require(error.path() == "x", std::string("names no x: ") + error.what());
     require(doubling.statistics().device_copies == 0, "a copy was made all the same");
+    doubling.prepare_apply({{"x", x.tensor()}}).run(in, out, stream.options());  // where it may
+    require(doubling.statistics().device_copies == 2, "no copies were counted");
     std::printf("%s", error.what());
     return;
   }
