@@ -61,7 +61,8 @@ void simulate(const tesseract::Component &diffusion, bool on_gpu, cudaStream_t s
   const auto step = diffusion.prepare_apply({{"temperature", even.tensor()},
                                              {"diffusivity", diffusivity.tensor()},
                                              {"source", source.tensor()},
-                                             {"dt", dt}});
+                                             {"dt", dt}},
+                                            {{"next", odd.tensor()}});  // on the GPU, too
   const auto forth =
       step.bind({even.tensor(), diffusivity.tensor(), source.tensor(), dt}, {odd.tensor()});
   const auto back =

@@ -112,7 +112,8 @@ void order(const tesseract::Component &diffusion) {
   const auto call = diffusion.prepare_apply({{"temperature", temperature.tensor()},
                                              {"diffusivity", diffusivity.tensor()},
                                              {"source", source.tensor()},
-                                             {"dt", dt}});
+                                             {"dt", dt}},
+                                            {{"next", next.tensor()}});
   const auto step =
       call.bind({temperature.tensor(), diffusivity.tensor(), source.tensor(), dt}, {next.tensor()});
   const Stream stream;
@@ -129,7 +130,7 @@ void order(const tesseract::Component &diffusion) {
 // The host's copies behind a slow kernel on the caller's stream, beside a slower one on another.
 void order_staged(const tesseract::Component &doubling) {
   const Array x = vector(0), y = vector(0), other = vector(0);
-  const auto call = doubling.prepare_apply({{"x", x.tensor()}});
+  const auto call = doubling.prepare_apply({{"x", x.tensor()}}, {{"y", y.tensor()}});
   const auto twice = call.bind({x.tensor()}, {y.tensor()});
   const Stream stream, elsewhere;
   twice.run(stream.options());
@@ -158,7 +159,8 @@ void no_copy(const tesseract::Component &doubling) {
   } catch (const tesseract::Error &error) {
     require(error.path() == "x", std::string("names no x: ") + error.what());
     require(doubling.statistics().device_copies == 0, "a copy was made all the same");
-    doubling.prepare_apply({{"x", x.tensor()}}).run(in, out, stream.options());  // where it may
+    const auto call = doubling.prepare_apply({{"x", x.tensor()}}, {{"y", y.tensor()}});
+    call.run(in, out, stream.options());  // where it may
     require(doubling.statistics().device_copies == 2, "no copies were counted");
     std::printf("%s", error.what());
     return;
@@ -193,7 +195,8 @@ void capture(const tesseract::Component &diffusion) {
   const auto call = diffusion.prepare_apply({{"temperature", temperature.tensor()},
                                              {"diffusivity", diffusivity.tensor()},
                                              {"source", source.tensor()},
-                                             {"dt", number.tensor()}});
+                                             {"dt", number.tensor()}},
+                                            {{"next", next.tensor()}});
   const auto step =
       call.bind({temperature.tensor(), diffusivity.tensor(), source.tensor(), number.tensor()},
                 {next.tensor()});
@@ -248,10 +251,13 @@ double time(const tesseract::Component &component, const Stream &stream, std::ui
   auto out = y.tensor();
   const tesseract_leaf leaf = {TESSERACT_STR("x"), in.get(), nullptr};
   const tesseract_leaves leaves = {sizeof leaves, 0, 1, &leaf, {nullptr, 0}};
+  const tesseract_leaf y_leaf = {TESSERACT_STR("y"), out.get(), nullptr};
+  const tesseract_leaves of = {sizeof of, 0, 1, &y_leaf, {nullptr, 0}};
   tesseract_signature wanted = TESSERACT_SIGNATURE_INIT;
   wanted.endpoint = TESSERACT_ENDPOINT_APPLY;
   wanted.flags = signature;
   wanted.inputs = &leaves;
+  wanted.of = &of;
   tesseract_call *raw = nullptr;
   tesseract_error *error = nullptr;
   if (tesseract_prepare(component.get(), &wanted, &raw, &error) != TESSERACT_OK) {
