@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.machinery
+import json
 import os
 import py_compile
 import shutil
@@ -19,6 +20,10 @@ from types import ModuleType
 import pytest
 
 GPU = Path(__file__).parents[1] / "gpu"
+FAKE_CUDA = Path(
+    os.environ.get("TESSERACT_HOST_TEST_FAKE_CUDA")
+    or GPU.parents[1] / "build/tests/fake_cuda/libcuda.so.1"
+)
 ABI = GPU.parents[1] / "abi"
 MODULES = sorted(path.parent.name for path in GPU.glob("modules/*/tesseract_api.py"))
 
@@ -151,3 +156,21 @@ def test_the_program_in_cuda_compiles(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+# Rows that need neither kernels nor the libraries of a GPU: the model of a driver serves them too.
+ON_THE_MODEL = [
+    ("pointers", "a Python caller's device array reaches a module at its address, without a copy"),
+]
+
+
+@pytest.mark.parametrize(("check", "claim"), ON_THE_MODEL)
+def test_rows_that_a_model_can_run_hold_there(check: str, claim: str, tmp_path: Path) -> None:
+    if not FAKE_CUDA.exists():
+        pytest.skip(f"{FAKE_CUDA} is not built")
+    results = tmp_path / "results"
+    words = [sys.executable, str(GPU / "rows.py"), check, str(tmp_path), str(results)]
+    variables = {"TESSERACT_HOST_CUDA_DRIVER": str(FAKE_CUDA)}
+    subprocess.run(words, env={**os.environ, **variables}, capture_output=True, check=True)
+    outcomes = {row[0]: row[1:] for row in map(json.loads, results.read_text().splitlines())}
+    assert outcomes[claim][0] == "proved", outcomes[claim]

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from rows import Bench, gpu_jax, row
+from rows import Bench, gpu_jax, gpu_torch, row
 
 SECONDS = 0.2  # that the work before the call takes
 
 
-def doubled_late(bench: Bench, module: str) -> str:
+def doubled_late(bench: Bench, module: str, **options: Any) -> str:
     """A module doubles what a slow kernel on the caller's stream is still to write."""
     import numpy as np
 
-    component = bench.through_abi(module, gpu_transport="cuda_ipc")
+    component = bench.through_abi(module, gpu_transport="cuda_ipc", **options)
     stream = bench.driver.make_stream()
     x = bench.array(np.zeros(1000), stream)
     component.apply({"x": x})  # so that nothing is compiled or loaded in the next call
     bench.driver.slow_fill(x, 7.0, stream, SECONDS)
     assert not bench.driver.is_idle(stream), "the kernel was done before the call"
     result = component.apply({"x": x})
+    waited = bench.driver.is_idle(stream)
+    assert waited != options.get("stream_ordered", False), f"the call waited: {waited}"
     np.testing.assert_array_equal(bench.read(result["y"]), np.full(1000, 14.0))
     return f"after a kernel of {1000 * SECONDS:.0f} ms"
 
@@ -31,12 +33,29 @@ def module_with_cupy(bench: Bench) -> str:
 
 @row("a module that works with torch waits for the caller's stream", "torch")
 def module_with_torch(bench: Bench) -> str:
+    gpu_torch()
     return doubled_late(bench, "with_torch")
 
 
 @row("a module that works with Numba waits for the caller's stream", "numba")
 def module_with_numba(bench: Bench) -> str:
     return doubled_late(bench, "with_numba")
+
+
+@row(
+    "CuPy in a stream-ordered module works behind the caller's kernel, and isn't waited for", "cupy"
+)
+def ordered_cupy(bench: Bench) -> str:
+    return doubled_late(bench, "with_cupy", stream_ordered=True)
+
+
+@row(
+    "torch in a stream-ordered module works behind the caller's kernel, and isn't waited for",
+    "torch",
+)
+def ordered_torch(bench: Bench) -> str:
+    gpu_torch()
+    return doubled_late(bench, "with_torch", stream_ordered=True)
 
 
 @row("a native component's kernel runs behind the caller's, and the call doesn't wait")
