@@ -35,6 +35,8 @@ def command(*words: str | Path, **variables: str) -> None:
 def library(folder: Path, options: list[str]) -> Path:
     """Builds the library and what Python needs, for this interpreter; returns the prefix."""
     build, prefix = folder / "build", folder / "prefix"
+    # The tools of a virtual environment that is used without being active.
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     for name in ("meson", "ninja"):
         if shutil.which(name) is None:
             raise Failure(f"there is no {name} on PATH; or name a built library by --prefix")
