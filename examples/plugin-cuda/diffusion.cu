@@ -81,6 +81,18 @@ __global__ void compute(std::int64_t count, Cell cell) {
   if (index < count) cell(index);
 }
 
+// While it lives this thread may load kernels, as the first launch does, though it captures a stream.
+class MayLoad {
+ public:
+  MayLoad() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~MayLoad() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  MayLoad(const MayLoad &) = delete;
+  MayLoad &operator=(const MayLoad &) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
 // Computes each cell of the grid: enqueued on the call's stream, or here and now.
 template <class Cell>
 std::int32_t run(tesseract_frame *frame, const Cell &cell) {
@@ -91,6 +103,7 @@ std::int32_t run(tesseract_frame *frame, const Cell &cell) {
     return TESSERACT_OK;
   }
   if (count == 0) return TESSERACT_OK;  // a launch of no blocks is an error
+  const MayLoad may_load;
   constexpr std::int64_t threads = 256;
   const auto blocks = static_cast<unsigned>((count + threads - 1) / threads);
   compute<<<blocks, threads, 0, reinterpret_cast<cudaStream_t>(frame->stream)>>>(count, cell);
