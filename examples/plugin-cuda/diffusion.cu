@@ -81,7 +81,8 @@ __global__ void compute(std::int64_t count, Cell cell) {
   if (index < count) cell(index);
 }
 
-// While it lives this thread may load kernels, as the first launch does, though it captures a stream.
+// While it lives this thread may load kernels, as the first launch does, even if it captures a
+// stream.
 class MayLoad {
  public:
   MayLoad() { cudaThreadExchangeStreamCaptureMode(&mode_); }
