@@ -6,7 +6,7 @@ sources() {  # sources GLOB...: tracked files
 
 check_format() {
   # shellcheck disable=SC2046
-  clang-format --dry-run -Werror $(sources '*.c' '*.h' '*.cpp' '*.hpp')
+  clang-format --dry-run -Werror $(sources '*.c' '*.h' '*.cpp' '*.hpp' '*.cu')
 }
 
 # tidied CHECKS GLOB...: clang-tidy with the checks of .clang-tidy and these changes to them.  What it

@@ -81,6 +81,11 @@ END
 
 requirements=(-r .ci/requirements.txt -r .ci/requirements-jax.txt)
 
+# The CUDA compiler, for the example in CUDA: the machine's, or the one of the wheels (100 MB).
+if ! PATH=$PATH:/usr/local/cuda/bin command -v nvcc >/dev/null; then
+  requirements+=(-r .ci/requirements-cuda.txt)
+fi
+
 # make_venv FOLDER INTERPRETER REQUIREMENT...: a virtual environment with these (arguments of pip
 # install), made where there is none that is complete.
 make_venv() {
@@ -100,6 +105,8 @@ make_venv() {
 setup_venv() {
   make_venv .venv "$python" "${requirements[@]}"
   export VIRTUAL_ENV=$root/.venv PATH=$root/.venv/bin:$PATH
+  # Of the wheels, where they were needed.
+  PATH=$PATH:$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/nvidia/cu13/bin
   # Build folders lie beside each other, so that what one compiled serves the next, the wheel's too.
   export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
   unset PYTHONHOME PYTHONPATH TESSERACT_HOST_LOADER_PATH TESSERACT_HOST_PYTHON CONDA_PREFIX
