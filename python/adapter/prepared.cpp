@@ -1,7 +1,7 @@
 #include "prepared.h"
 
-#include "../../abi/internal/floating_point.h"
 #include "batch.h"
+#include "no_flushing.h"
 
 namespace tesseract::jax {
 namespace {
@@ -169,8 +169,7 @@ int32_t Prepared::run_plain(const Arrays &arrays, char **message) const {
   tesseract_error *error = nullptr;
   int32_t status;
   {
-    // XLA's threads flush denormals to zero.
-    const internal::DefaultFloatingPoint environment;
+    const NoFlushing environment;
     status = tesseract_call_run(call_.get(), arrays.in, arrays.out,
                                 arrays.stream ? &options : nullptr, nullptr, &error);
   }
@@ -185,7 +184,7 @@ int32_t Prepared::run_plain(const Arrays &arrays, char **message) const {
 int32_t Prepared::run_otherwise(const Arrays &arrays, char **message) const {
   return guarded(message, [&] {
     if (!fits(arrays)) refuse(arrays);
-    const internal::DefaultFloatingPoint environment;
+    const NoFlushing environment;
     if (spec_.batch.empty())
       run_once(arrays);
     else
