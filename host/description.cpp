@@ -386,6 +386,14 @@ void read_batch(const Reader &reader, const Description &description) {
   if (!found) reader.wrong("batch", "the name of the first axis of a leaf");
 }
 
+void read_streams(const Reader &reader, Description &description) {
+  description.stream_ordered = reader.flag("stream_ordered", true);
+  description.capture_safe = reader.flag("capture_safe", false);
+  description.multi_device = reader.flag("multi_device", false);
+  if (description.capture_safe && !description.stream_ordered)
+    reader.wrong("capture_safe", "false where stream_ordered is");
+}
+
 }  // namespace
 
 Description read_description(std::string_view text, const DescriptionContext &context) {
@@ -397,7 +405,8 @@ Description read_description(std::string_view text, const DescriptionContext &co
   }
   const Reader reader(json, "the description");
   reader.check_keys({"name", "version", "description", "threads", "reentrant", "floating_point",
-                     "overlap", "devices", "checks", "batch", "inputs", "outputs"},
+                     "overlap", "devices", "stream_ordered", "capture_safe", "multi_device",
+                     "checks", "batch", "inputs", "outputs"},
                     context.newer);
   Description description;
   description.name = reader.text("name", file_name(context.source));
@@ -412,6 +421,7 @@ Description read_description(std::string_view text, const DescriptionContext &co
   description.overlap = reader.flag("overlap", false);
   description.component_checks = reader.choice("checks", {"host", "component"}) == 1;
   read_devices(reader, description);
+  read_streams(reader, description);
   const Json none = Json::array();
   const Json *inputs = reader.find("inputs"), *outputs = reader.find("outputs");
   TableReader(description, context, true).read(inputs ? *inputs : none);
@@ -425,6 +435,9 @@ Description read_description(std::string_view text, const DescriptionContext &co
   completed["floating_point"] = description.default_floating_point ? "default" : "caller";
   completed["overlap"] = description.overlap;
   completed["devices"] = description.cuda ? Json::array({"cpu", "cuda"}) : Json::array({"cpu"});
+  completed["stream_ordered"] = description.stream_ordered;
+  completed["capture_safe"] = description.capture_safe;
+  completed["multi_device"] = description.multi_device;
   completed["checks"] = description.component_checks ? "component" : "host";
   completed["inputs"] = description.inputs.completed;
   completed["outputs"] = description.outputs.completed;
