@@ -163,9 +163,15 @@ int32_t Prepared::run(const Arrays &arrays, char **message) const {
   return plain_ && fits(arrays) ? run_plain(arrays, message) : run_otherwise(arrays, message);
 }
 
-int32_t Prepared::run_plain(const Arrays &arrays, char **message) const {
+inline tesseract_call_options Prepared::options_of(const Arrays &arrays) {
   tesseract_call_options options = TESSERACT_CALL_OPTIONS_INIT;
   options.stream = arrays.stream;
+  options.flags = arrays.flags;
+  return options;
+}
+
+int32_t Prepared::run_plain(const Arrays &arrays, char **message) const {
+  const tesseract_call_options options = options_of(arrays);
   tesseract_error *error = nullptr;
   int32_t status;
   {
@@ -194,8 +200,7 @@ int32_t Prepared::run_otherwise(const Arrays &arrays, char **message) const {
 }
 
 void Prepared::run_once(const Arrays &arrays) const {
-  tesseract_call_options options = TESSERACT_CALL_OPTIONS_INIT;
-  options.stream = arrays.stream;
+  const tesseract_call_options options = options_of(arrays);
   tesseract_error *error = nullptr;
   tesseract_result *result = nullptr;
   const int32_t status = tesseract_call_run(call_.get(), arrays.in, arrays.out, &options,
