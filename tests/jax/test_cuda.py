@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import textwrap
+import json
 from pathlib import Path
 from typing import Any
 
+import jax_processes
 import jax_support
 import numpy as np
 import pytest
@@ -134,45 +132,29 @@ def test_programs_for_both_are_exported_and_run_here() -> None:
 
 DRIVER = jax_support.PLUGINS.parent / "fake_cuda" / "libcuda.so.1"
 
-ON_CPU = """
-import sys
-import jax, jax.numpy as jnp, numpy as np
-from tesseract_host import Tesseract
-from tesseract_host.jax import apply_tesseract
 
-plugin, module = sys.argv[1:]
-def uses(tesseract):
-    f = lambda x: apply_tesseract(tesseract, {"x": x})["y"].sum()
-    x = jnp.arange(3.0)
-    jax.jit(f)(x), f(x), jax.jit(jax.vmap(f))(jnp.ones((2, 3)))
-    jax.jit(f).trace(x).lower(lowering_platforms=("cuda",))
-native = Tesseract.from_library(plugin)
-uses(native)
-uses(Tesseract.from_tesseract_api(module))
-jax.grad(lambda x: apply_tesseract(native, {"x": x})["y"].sum())(jnp.arange(3.0))
-print([line.split()[-1] for line in open("/proc/self/maps") if "libcuda" in line])
-"""
+def test_modules_get_copies_of_arrays_on_a_device() -> None:
+    seen = json.loads(
+        run_on_driver("on_device.py", jax_support.MODULES / "two.py", with_driver=True)
+    )
+    x = np.array([0.0, 0.5, 1.0])
+    np.testing.assert_allclose(seen["y"], 2 * np.sin(x))
+    np.testing.assert_allclose(seen["z"], [np.sum(x * x) + 0.5])
+    assert seen["calls"].count("apply") == 1
+    assert (seen["copies"], seen["faults"]) == (4, [])
 
 
 def test_programs_for_the_cpu_never_ask_for_a_driver() -> None:
+    plugin = jax_support.plugin("capture_safe")
+    assert run_on_driver("on_cpu.py", plugin, jax_support.MODULES / "noop.py") == "[]\n"
+
+
+def run_on_driver(program: str, *arguments: Any, with_driver: bool = False) -> str:
+    """What a program writes that could have the model of a driver."""
+    jax_support.needs_adapter()
     if not DRIVER.exists():
         pytest.skip(f"{DRIVER} is not built")
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            textwrap.dedent(ON_CPU),
-            str(jax_support.plugin("capture_safe")),
-            str(jax_support.MODULES / "noop.py"),
-        ],
-        env={
-            **os.environ,
-            "TESSERACT_HOST_CUDA_DRIVER": str(DRIVER),
-            "JAX_PLATFORMS": "cpu",
-            "JAX_ENABLE_X64": "1",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
+    given = (DRIVER, *arguments) if with_driver else arguments
+    return jax_processes.run(
+        program, *given, TESSERACT_HOST_CUDA_DRIVER=str(DRIVER), JAX_PLATFORMS="cpu"
     )
-    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
