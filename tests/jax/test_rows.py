@@ -226,6 +226,56 @@ def test_arrays_with_other_numbers_of_rows_are_not_put_together(rows: Any) -> No
     jax_support.same(found[0], jax.vmap(theirs, (0, 0, None))(*map(jnp.asarray, (X, k, W))))
 
 
+NESTED = """
+    class Inner(BaseModel):
+        x: Differentiable[Array[(None, 2), Float64]]
+        a: Differentiable[Float64]
+    class InputSchema(BaseModel):
+        data: dict[str, Differentiable[Array[(None,), Float64]]]
+        inner: list[Inner]
+    class OutputSchema(BaseModel):
+        ys: list[Differentiable[Array[(None,), Float64]]]
+    def apply(inputs):
+        calls.append(("apply", len(inputs.inner[0].x)))
+        total = sum(part.a * part.x.sum(1) for part in inputs.inner)
+        return {"ys": [value * total for value in inputs.data.values()]}
+    def abstract_eval(abstract_inputs):
+        return {"ys": [value for value in abstract_inputs.data.values()]}
+"""
+
+
+def test_leaves_in_containers(opened: Any) -> None:
+    nested = opened(NESTED, batched=["data.{}", "inner.[].x", "ys.[]"])
+
+    def f(data: Any, x: Any, a: Any) -> Any:
+        return nested({"data": data, "inner": [{"x": x, "a": a}, {"x": 2 * x, "a": 1.0}]})["ys"]
+
+    data = {"one.two": random(4, 3), "{b}": random(4, 3) + 1}
+    x, a = random(4, 3, 2), 1.5
+    found: list[Any] = []
+    made = nested.calls(
+        lambda: (
+            found.append(
+                jax.vmap(f, ({"one.two": 0, "{b}": None}, 0, None))(
+                    {**data, "{b}": data["{b}"][0]}, x, a
+                )
+            )
+            or found
+        )
+    )
+    assert made == [("apply", 12)]
+    total = (a + 2) * x.sum(2)
+    expected = [data["one.two"] * total, data["{b}"][0] * total]
+    jax_support.same(found[0], list(map(jnp.asarray, expected)))
+    made = nested.calls(lambda: jax.vmap(f, (None, None, 0))(data_of(data), x[0], jnp.ones(2)))
+    assert made == [("apply", 3)] * 2
+
+
+def data_of(data: Any) -> Any:
+    """Of the first element."""
+    return {key: value[0] for key, value in data.items()}
+
+
 def test_stateful_components(opened: Any) -> None:
     """What is written once is called once."""
     rows = opened("rows", batched=BATCHED, stateful=True)
