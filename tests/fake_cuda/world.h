@@ -2,8 +2,6 @@
 #ifndef TESTS_FAKE_CUDA_WORLD_H
 #define TESTS_FAKE_CUDA_WORLD_H
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -25,7 +23,7 @@ struct Event;
 enum class Mode : std::int64_t { eager = 0, delayed = 1, manual = 2 };
 
 struct Options {
-  std::int64_t devices = 2, driver_version = 12080, init_result = 0, deinitialized = 0;
+  std::int64_t devices = 2, driver_version = 13000, init_result = 0, deinitialized = 0;
   std::int64_t mode = 1, memory = std::int64_t{1} << 30, host_memory = std::int64_t{1} << 30;
   std::int64_t memory_pools = 1, abort_on_fault = 0;
 };
@@ -48,7 +46,7 @@ struct World {
   Options options;
   std::uint64_t generation = 1;  // of handles: ends with a reset
   bool initialized = false;
-  pid_t process = 0;  // that initialized
+  bool forked = false;  // from a process that had initialized
 
   std::deque<std::string> faults;
   const char *function = "a test";  // the driver function that runs
