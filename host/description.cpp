@@ -357,6 +357,35 @@ void read_devices(const Reader &reader, Description &description) {
   }
 }
 
+// What is wrong with a leaf of a component whose batch axis has this name; empty if nothing is.
+std::string batch_misfit(const ArrayLeaf &leaf, int32_t name, bool &found) {
+  for (size_t k = 0; k < leaf.dims.size(); k++) {
+    if (leaf.dims[k].name != name) continue;
+    if (k != 0) return "has it as another axis than the first";
+    if (leaf.layout == Layout::column_major) return "is column-major, so its rows are apart";
+    if (leaf.default_value) return "has a default, whose number of rows is fixed";
+    found = true;
+  }
+  return {};
+}
+
+// The rows of several calls are put one after the other to make one call of them.
+void read_batch(const Reader &reader, const Description &description) {
+  if (!reader.find("batch")) return;
+  const std::string text = reader.text("batch");
+  const auto &names = description.names;
+  const auto at = std::find(names.begin(), names.end(), text);
+  if (at == names.end()) reader.wrong("batch", "the name of the first axis of a leaf");
+  const auto name = static_cast<int32_t>(at - names.begin());
+  bool found = false;
+  for (const LeafTable *table : {&description.inputs, &description.outputs})
+    for (const ArrayLeaf &leaf : table->arrays)
+      if (const std::string why = batch_misfit(leaf, name, found); !why.empty())
+        reader.wrong("batch", "the name of first axes of arrays of rows; the leaf " +
+                                  quote(leaf.path) + " " + why);
+  if (!found) reader.wrong("batch", "the name of the first axis of a leaf");
+}
+
 void read_streams(const Reader &reader, Description &description) {
   description.stream_ordered = reader.flag("stream_ordered", true);
   description.capture_safe = reader.flag("capture_safe", false);
@@ -375,10 +404,10 @@ Description read_description(std::string_view text, const DescriptionContext &co
     json.erase("source");
   }
   const Reader reader(json, "the description");
-  reader.check_keys(
-      {"name", "version", "description", "threads", "reentrant", "floating_point", "overlap",
-       "devices", "stream_ordered", "capture_safe", "multi_device", "checks", "inputs", "outputs"},
-      context.newer);
+  reader.check_keys({"name", "version", "description", "threads", "reentrant", "floating_point",
+                     "overlap", "devices", "stream_ordered", "capture_safe", "multi_device",
+                     "checks", "batch", "inputs", "outputs"},
+                    context.newer);
   Description description;
   description.name = reader.text("name", file_name(context.source));
   if (description.name.empty()) description.name = file_name(context.source);
@@ -397,6 +426,7 @@ Description read_description(std::string_view text, const DescriptionContext &co
   const Json *inputs = reader.find("inputs"), *outputs = reader.find("outputs");
   TableReader(description, context, true).read(inputs ? *inputs : none);
   TableReader(description, context, false).read(outputs ? *outputs : none);
+  read_batch(reader, description);
 
   Json &completed = description.completed = json;
   completed["name"] = description.name;

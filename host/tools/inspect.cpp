@@ -128,7 +128,7 @@ void print_page(const Json &description, const std::string &source) {
     print_endpoints(*endpoints, description.value("x-routes", Json::object()));
   std::printf("\nproperties\n");
   std::vector<Row> rows;
-  for (const char *key : {"threads", "reentrant", "floating_point", "overlap", "devices"})
+  for (const char *key : {"threads", "reentrant", "floating_point", "overlap", "devices", "batch"})
     if (const auto value = description.find(key); value != description.end())
       rows.push_back({key, joined(*value)});
   print_table(rows);

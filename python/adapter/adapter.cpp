@@ -10,6 +10,9 @@ using namespace tesseract::jax;
 
 namespace {
 
+// Where calls are prepared before they are made.
+constexpr DLDevice kHost = {kDLCPU, 0};
+
 std::string_view read(const char *text, uint64_t length) {
   if (!text) return {};
   return {text, length == TESSERACT_NTS ? std::strlen(text) : length};
@@ -36,7 +39,7 @@ int32_t run_named(Entry *entry, const Name &name, const Arrays &arrays, char **m
 DLDevice device_of(const Arrays &arrays) {
   if (arrays.n_in > 0 && arrays.in && arrays.in[0]) return arrays.in[0]->device;
   if (arrays.n_out > 0 && arrays.out && arrays.out[0]) return arrays.out[0]->device;
-  return {kDLCPU, 0};
+  return kHost;
 }
 
 }  // namespace
@@ -44,7 +47,8 @@ DLDevice device_of(const Arrays &arrays) {
 int32_t tesseract_jax_execute(const tesseract_jax_request *request, char **message) {
   const Name name = {view(request->identity), view(request->endpoint), view(request->spec),
                      request->key, request->device};
-  const Arrays arrays = {request->in, request->n_in, request->out, request->n_out, request->stream};
+  const Arrays arrays = {request->in,    request->n_in,   request->out,
+                         request->n_out, request->stream, request->flags};
   return run_named(find_entry(name), name, arrays, message);
 }
 
@@ -70,7 +74,7 @@ int32_t tesseract_jax_prepare(const char *identity, uint64_t identity_length, co
   if (message) *message = nullptr;
   return guarded(message, [&] {
     prepare_entry({read(identity, identity_length), read(endpoint, endpoint_length),
-                   read(spec, spec_length), key, DLDevice{kDLCPU, 0}});
+                   read(spec, spec_length), key, kHost});
     return TESSERACT_OK;
   });
 }
@@ -78,13 +82,18 @@ int32_t tesseract_jax_prepare(const char *identity, uint64_t identity_length, co
 int32_t tesseract_jax_run(uint64_t key, const DLTensor *const *in, int64_t n_in,
                           DLTensor *const *out, int64_t n_out, uint64_t stream, char **message) {
   if (message) *message = nullptr;
-  const Arrays arrays = {in, n_in, out, n_out, stream};
+  const Arrays arrays = {in, n_in, out, n_out, stream, 0};
   return guarded(message, [&] {
-    Entry *entry = find_entry(key, device_of(arrays));
-    if (!entry)
+    const DLDevice device = device_of(arrays);
+    if (Entry *entry = find_entry(key, device))
+      return run_named(entry, entry->name(), arrays, message);
+    const Entry *other = find_entry(key, kHost);
+    if (!other)
       throw Failure(TESSERACT_ERROR_NOT_FOUND,
                     "tesseract-host: no call was prepared under the key " + std::to_string(key));
-    return run_named(entry, entry->name(), arrays, message);
+    Name name = other->name();
+    name.device = device;
+    return run_named(nullptr, name, arrays, message);
   });
 }
 

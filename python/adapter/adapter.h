@@ -33,7 +33,8 @@ TESSERACT_EXPORT int32_t tesseract_jax_prepare(const char *identity, uint64_t id
                                                const char *spec, uint64_t spec_length, uint64_t key,
                                                char **message);
 
-/* Runs a call that was prepared under this key, as the handlers do.  Tensors are borrowed, compact
+/* Runs a call that was prepared under this key, as the handlers do, and first prepares it for
+ * tensors on a device.  Tensors are borrowed, compact
  * and row-major, all on one device; `stream` as in tesseract_call_options.  Returns a status, and a
  * message as tesseract_jax_prepare does. */
 TESSERACT_EXPORT int32_t tesseract_jax_run(uint64_t key, const DLTensor *const *in, int64_t n_in,
@@ -60,6 +61,11 @@ struct xla_frame;
 struct xla_error;
 TESSERACT_EXPORT struct xla_error *tesseract_jax_cpu(struct xla_frame *frame);
 TESSERACT_EXPORT struct xla_error *tesseract_jax_cuda(struct xla_frame *frame);
+
+/* The same for calls that XLA may capture into a graph, and replay without calling the handler
+ * again: of components that take arrays on a device, and whose description says "capture_safe".  A
+ * call of any other fails while it is captured. */
+TESSERACT_EXPORT struct xla_error *tesseract_jax_cuda_captured(struct xla_frame *frame);
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,8 @@ typedef struct tesseract_jax_request {
   tesseract_string spec;
   uint64_t key;    /* a hash of the three */
   DLDevice device; /* of all tensors */
-  uint64_t stream; /* as in tesseract_call_options */
+  uint64_t stream; /* as in tesseract_call_options, and so are the flags */
+  uint32_t flags;
   const DLTensor *const *in;
   int64_t n_in;
   DLTensor *const *out;

@@ -63,13 +63,13 @@ static xla_error *failed(const xla_frame *frame, int32_t status, char *message) 
 /* ---- Registration ---------------------------------------------------------------------------- */
 
 /* True if the frame only asks what the handler is. */
-static bool answer_metadata(const xla_frame *frame) {
+static bool answer_metadata(const xla_frame *frame, uint32_t traits) {
   for (xla_extension *at = frame->extensions; at; at = at->next) {
     if (at->type != XLA_EXTENSION_METADATA) continue;
     xla_metadata *metadata = ((xla_metadata_extension *)at)->metadata;
     metadata->version.major = XLA_VERSION_MAJOR;
     metadata->version.minor = XLA_VERSION_MINOR;
-    metadata->traits = 0;
+    metadata->traits = traits;
     return true;
   }
   return false;
@@ -242,15 +242,14 @@ static xla_error *run(const xla_frame *frame, tesseract_jax_request *request) {
 }
 
 xla_error *tesseract_jax_cpu(xla_frame *frame) {
-  if (answer_metadata(frame)) return NULL;
+  if (answer_metadata(frame, 0)) return NULL;
   xla_error *error = check_frame(frame);
   if (UNLIKELY(error != NULL)) return error;
   tesseract_jax_request request = {.device = {kDLCPU, 0}};
   return run(frame, &request);
 }
 
-xla_error *tesseract_jax_cuda(xla_frame *frame) {
-  if (answer_metadata(frame)) return NULL;
+static xla_error *run_on_cuda(const xla_frame *frame) {
   xla_error *error = check_frame(frame);
   if (UNLIKELY(error != NULL)) return error;
   const xla_api *api = frame->api;
@@ -266,5 +265,15 @@ xla_error *tesseract_jax_cuda(xla_frame *frame) {
   tesseract_jax_request request = {.device = {kDLCUDA, ordinal.ordinal}};
   /* CUDA's null stream is the legacy default one, which DLPack and the host call 1. */
   request.stream = stream.stream ? (uint64_t)(uintptr_t)stream.stream : 1;
+  /* XLA retains the primary context of a device, and has it current while a program runs. */
+  request.flags = TESSERACT_CONTEXT_CURRENT;
   return run(frame, &request);
+}
+
+xla_error *tesseract_jax_cuda(xla_frame *frame) {
+  return answer_metadata(frame, 0) ? NULL : run_on_cuda(frame);
+}
+
+xla_error *tesseract_jax_cuda_captured(xla_frame *frame) {
+  return answer_metadata(frame, XLA_TRAIT_CAPTURED) ? NULL : run_on_cuda(frame);
 }

@@ -1,7 +1,7 @@
 #include "prepared.h"
 
-#include "../../abi/internal/floating_point.h"
 #include "batch.h"
+#include "no_flushing.h"
 
 namespace tesseract::jax {
 namespace {
@@ -163,14 +163,19 @@ int32_t Prepared::run(const Arrays &arrays, char **message) const {
   return plain_ && fits(arrays) ? run_plain(arrays, message) : run_otherwise(arrays, message);
 }
 
-int32_t Prepared::run_plain(const Arrays &arrays, char **message) const {
+inline tesseract_call_options Prepared::options_of(const Arrays &arrays) {
   tesseract_call_options options = TESSERACT_CALL_OPTIONS_INIT;
   options.stream = arrays.stream;
+  options.flags = arrays.flags;
+  return options;
+}
+
+int32_t Prepared::run_plain(const Arrays &arrays, char **message) const {
+  const tesseract_call_options options = options_of(arrays);
   tesseract_error *error = nullptr;
   int32_t status;
   {
-    // XLA's threads flush denormals to zero.
-    const internal::DefaultFloatingPoint environment;
+    const NoFlushing environment;
     status = tesseract_call_run(call_.get(), arrays.in, arrays.out,
                                 arrays.stream ? &options : nullptr, nullptr, &error);
   }
@@ -185,7 +190,7 @@ int32_t Prepared::run_plain(const Arrays &arrays, char **message) const {
 int32_t Prepared::run_otherwise(const Arrays &arrays, char **message) const {
   return guarded(message, [&] {
     if (!fits(arrays)) refuse(arrays);
-    const internal::DefaultFloatingPoint environment;
+    const NoFlushing environment;
     if (spec_.batch.empty())
       run_once(arrays);
     else
@@ -195,8 +200,7 @@ int32_t Prepared::run_otherwise(const Arrays &arrays, char **message) const {
 }
 
 void Prepared::run_once(const Arrays &arrays) const {
-  tesseract_call_options options = TESSERACT_CALL_OPTIONS_INIT;
-  options.stream = arrays.stream;
+  const tesseract_call_options options = options_of(arrays);
   tesseract_error *error = nullptr;
   tesseract_result *result = nullptr;
   const int32_t status = tesseract_call_run(call_.get(), arrays.in, arrays.out, &options,

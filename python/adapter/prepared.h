@@ -19,6 +19,7 @@ struct Arrays {
   DLTensor *const *out;
   int64_t n_out;
   uint64_t stream;
+  uint32_t flags;  // as in tesseract_call_options
 };
 
 class Prepared {
@@ -41,6 +42,8 @@ class Prepared {
   [[noreturn]] void refuse(const Arrays &arrays) const;
   int32_t run_plain(const Arrays &arrays, char **message) const;
   int32_t run_otherwise(const Arrays &arrays, char **message) const;
+
+  static tesseract_call_options options_of(const Arrays &arrays);
 
   // Throws Failure.
   void run_once(const Arrays &arrays) const;

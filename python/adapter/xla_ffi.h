@@ -27,6 +27,10 @@ extern "C" {
 #define XLA_ATTRIBUTE_SCALAR 3
 #define XLA_ATTRIBUTE_STRING 4
 
+/* Traits of a handler: what it enqueues may be captured into a graph and replayed, without another
+ * call of it as long as the buffers stay. */
+#define XLA_TRAIT_CAPTURED 1u
+
 /* Codes of errors. */
 #define XLA_INVALID_ARGUMENT 3
 #define XLA_RESOURCE_EXHAUSTED 8

@@ -48,12 +48,13 @@ class Borrowed {
 
 PyObject *run_buffers(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
   return guarded([&]() -> PyObject * {
-    if (count != 4) {
-      PyErr_SetString(PyExc_TypeError, "run_buffers takes run, key, results, operands");
+    if (count != 4 && count != 5) {
+      PyErr_SetString(PyExc_TypeError, "run_buffers takes run, key, results, operands[, stream]");
       throw PythonError{};
     }
     const auto run = reinterpret_cast<Run>(PyLong_AsVoidPtr(arguments[0]));
     const uint64_t key = PyLong_AsUnsignedLongLong(arguments[1]);
+    const uint64_t stream = count == 5 ? PyLong_AsUnsignedLongLong(arguments[4]) : 0;
     if (PyErr_Occurred()) throw PythonError{};
     const Borrowed out(arguments[2]);
     const Borrowed in(arguments[3]);
@@ -61,7 +62,7 @@ PyObject *run_buffers(PyObject *, PyObject *const *arguments, Py_ssize_t count) 
     int32_t status = 0;
     {
       const Unlocked unlocked;
-      status = run(key, in.data(), in.size(), out.data(), out.size(), 0, &message);
+      status = run(key, in.data(), in.size(), out.data(), out.size(), stream, &message);
     }
     if (status == 0) Py_RETURN_NONE;
     return Py_BuildValue("iN", status, PyLong_FromVoidPtr(message));

@@ -229,6 +229,7 @@ TEST(Denormals, TheCallersStateIsBackAfterAnError) {
 // ---- CUDA ---------------------------------------------------------------------------------------
 
 TEST(Devices, AreRefusedInWords) {
+  setenv("TESSERACT_HOST_CUDA_DRIVER", "/there/is/none", 1);
   const Component square = component("square");
   const Added added(square_id, square);
   Frame frame(square_id, "apply", square_apply);
@@ -236,7 +237,7 @@ TEST(Devices, AreRefusedInWords) {
   cuda_ordinal = 1;
   frame.in(x).in(a).out(y).finish();
   const std::unique_ptr<xla_error> error(tesseract_jax_cuda(&frame.raw));
-  EXPECT_TRUE(fails(error, XLA_FAILED_PRECONDITION, {"device", "not available"}));
+  EXPECT_TRUE(fails(error, XLA_FAILED_PRECONDITION, {"square", "not available", "/there/is/none"}));
   EXPECT_TRUE(succeeds(frame.call())) << "the CPU's call of the same key is another";
 }
 

@@ -12,8 +12,9 @@ TEST(Module, ServesCallsAndNothingElse) {
   ASSERT_NE(library, nullptr) << dlerror();
   for (const char *name :
        {"tesseract_jax_add", "tesseract_jax_calls", "tesseract_jax_cpu", "tesseract_jax_cuda",
-        "tesseract_jax_free", "tesseract_jax_on_difference", "tesseract_jax_prepare",
-        "tesseract_jax_prepared", "tesseract_jax_remove", "tesseract_jax_run"})
+        "tesseract_jax_cuda_captured", "tesseract_jax_free", "tesseract_jax_on_difference",
+        "tesseract_jax_prepare", "tesseract_jax_prepared", "tesseract_jax_remove",
+        "tesseract_jax_run"})
     EXPECT_NE(dlsym(library, name), nullptr) << name;
   EXPECT_EQ(dlsym(library, "tesseract_jax_execute"), nullptr);
   EXPECT_EQ(dlsym(library, "tesseract_jax_dtypes"), nullptr);

@@ -33,7 +33,7 @@ def value(t: Tesseract, x: jax.Array) -> jax.Array:
 
 def use(t: Tesseract) -> dict[str, dict[str, Any]]:
     same: Tesseract = register(
-        t, stateful=True, zero_tangents=True, lane="carrier", in_place={"y": "x"}
+        t, stateful=True, zero_tangents=True, lane="carrier", in_place={"y": "x"}, batched=["x"]
     )
     apply_tesseract(same, {"x": np.ones(3)}, vmap_method=None, materialize_jacobian=None)
     text: str = sow("a", "name")
@@ -52,6 +52,7 @@ WRONG = {
     "j.apply_tesseract(t, {}, materialize_jacobian='x')": "materialize_jacobian",
     "j.register(t, lane='fast')": "lane",
     "j.register(t, in_place=['y'])": "in_place",
+    "j.register(t, batched=5)": "batched",
     "j.register(t, True)": "register",
     "j.sow(1)": "sow",
     "j.save_intermediates(1)": "save_intermediates",

@@ -189,8 +189,47 @@ INSTANTIATE_TEST_SUITE_P(
                            "{\"stream_ordered\": false, \"capture_safe\": true}", "capture_safe"},
                     Broken{"MultiDeviceNoFlag", "{\"multi_device\": []}", "multi_device"},
                     Broken{"Checks", "{\"checks\": \"nobody\"}", "nobody"},
+                    Broken{"BatchNoText", "{\"batch\": 3}", "batch"},
+                    Broken{"BatchOfNothing", "{\"batch\": \"n\"}", "first axis of a leaf"},
+                    Broken{"BatchNull", "{\"batch\": null}", "batch"},
                     Broken{"InputsNoList", "{\"inputs\": {}}", "inputs"},
                     Broken{"LeafNoObject", "{\"outputs\": [\"y\"]}", "outputs"}),
+    [](const auto &tested) { return tested.param.what; });
+
+// A description with a batch axis named n, an array of rows, and one leaf more.
+std::string batched(const std::string &members, const std::string &side = "outputs") {
+  const std::string leaf = R"({"path": "z", "dtype": "float64", )" + members + "}";
+  std::string rows = R"("inputs": [{"path": "x", "dtype": "float64", "shape": ["n", "m"]})";
+  rows += side == "inputs" ? ", " + leaf + "]" : "], \"outputs\": [" + leaf + "]";
+  return R"({"batch": "n", )" + rows + "}";
+}
+
+TEST(Description, HasABatchAxis) {
+  for (const char *members : {R"("shape": ["n"])", R"("shape": ["m"])", R"("shape": [])",
+                              R"("shape": null)", R"("shape": ["n", 3], "layout": "any")",
+                              R"("shape": ["m", "m"], "layout": "column-major")"}) {
+    for (const char *side : {"inputs", "outputs"}) {
+      Puppet puppet;
+      puppet.description = batched(members, side);
+      const auto opened = puppet.opened();
+      ASSERT_TRUE(opened) << puppet.description;
+      EXPECT_EQ(description_of(opened)["batch"], "n");
+    }
+  }
+  EXPECT_FALSE(description_of(component("square")).contains("batch"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Batch, BrokenDescription,
+    testing::Values(Broken{"SecondAxis", batched(R"("shape": ["m", "n"])"), "\"z\" has it"},
+                    Broken{"BothAxes", batched(R"("shape": ["n", "n"])", "inputs"), "\"z\" has it"},
+                    Broken{"ColumnMajor", batched(R"("shape": ["n", 2], "layout": "column-major")"),
+                           "column-major"},
+                    Broken{"Default", batched(R"("shape": ["n"], "default": [1, 2])", "inputs"),
+                           "default"},
+                    Broken{"NoName", R"({"batch": "k", "inputs":
+                             [{"path": "x", "dtype": "float64", "shape": ["n"]}]})",
+                           "it is \"k\""}),
     [](const auto &tested) { return tested.param.what; });
 
 INSTANTIATE_TEST_SUITE_P(

@@ -16,9 +16,15 @@ from tesseract_host.jax import _compat
 
 FILE = "tesseract_jax.so"
 
-# The name of the handlers in compiled programs, on all platforms.
+# The names of the handlers in compiled programs: for all calls, and for those on CUDA that XLA may
+# capture into a graph.
 TARGET = "tesseract_host_call"
-PLATFORMS = {"cpu": "tesseract_jax_cpu", "CUDA": "tesseract_jax_cuda"}
+CAPTURED = "tesseract_host_call_captured"
+HANDLERS = (
+    (TARGET, "cpu", "tesseract_jax_cpu"),
+    (TARGET, "CUDA", "tesseract_jax_cuda"),
+    (CAPTURED, "CUDA", "tesseract_jax_cuda_captured"),
+)
 
 # TESSERACT_…
 _OK = 0
@@ -84,9 +90,9 @@ def library() -> Any:
         function = getattr(loaded, name)
         function.restype, function.argtypes = result, arguments
     loaded.tesseract_jax_on_difference(_on_difference)
-    for platform, name in PLATFORMS.items():
+    for target, platform, name in HANDLERS:
         capsule = _compat.ffi.pycapsule(getattr(loaded, name))
-        _compat.ffi.register_ffi_target(TARGET, capsule, platform=platform)
+        _compat.ffi.register_ffi_target(target, capsule, platform=platform)
     return loaded
 
 

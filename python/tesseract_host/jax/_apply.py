@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import jax
@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tesseract_host import Tesseract
-from tesseract_host.jax import _adapter, _compat, _in_place, _primitives, _shapes
+from tesseract_host.jax import _adapter, _compat, _in_place, _primitives, _rows, _shapes
 from tesseract_host.jax._compat import Tracer
 from tesseract_host.jax._layout import Layout, static_key
 from tesseract_host.jax._outputs import from_result
@@ -50,11 +50,12 @@ def apply_tesseract(
         inputs: a pytree as the component's schema has it.  Arrays of JAX and NumPy are traced;
             numbers given for array fields become arrays; all other leaves are static, so that
             another value compiles anew.
-        vmap_method: what `jax.vmap` does: None and "sequential" call once for each element, in a
-            loop inside of one foreign call; "expand_dims" gives arrays that aren't mapped a
-            leading axis of length 1 and makes one call, "broadcast_all" the whole axis;
-            "auto_experimental" is "expand_dims" where all mapped inputs are differentiable and
-            have any rank, else "sequential".
+        vmap_method: what `jax.vmap` does: "sequential" calls once for each element, in a loop
+            inside of one foreign call; so does None, unless the component has a batch axis of its
+            own and only what has it is mapped: then it makes one call.  "expand_dims" gives arrays
+            that aren't mapped a leading axis of length 1 and makes one call, "broadcast_all" the
+            whole axis; "auto_experimental" is "expand_dims" where all mapped inputs are
+            differentiable and have any rank, else "sequential".
         materialize_jacobian: how many (co)tangents at one point are dealt with: True by one call
             of `jacobian` and products, False by `vmap_method`; None by `jacobian` where it is
             offered and no more costly than a call for each.
@@ -101,6 +102,7 @@ def apply_tesseract(
         handle.zero_tangents,
         handle.lane,
         handle.in_place,
+        handle.rows,
         _compat.config.jax_enable_x64,
     )
     spec = handle.specs.get(key)
@@ -178,6 +180,7 @@ def register(
     zero_tangents: bool = False,
     lane: Lane | None = None,
     in_place: Mapping[str, str] | None = None,
+    batched: Iterable[str] | None = None,
 ) -> Tesseract:
     """Says how a component is called from compiled programs; before it is traced.
 
@@ -198,6 +201,12 @@ def register(
             a call has both in one shape and dtype and is not mapped: donated arrays, and those
             that a loop carries, are then updated without another buffer.  If the input is needed
             after the call, or wasn't donated, it is copied before.
+        batched: paths of the arrays whose first axis is the component's own batch axis, "xs.[]"
+            for all elements of a list: each row of an output depends on the same row of these
+            inputs, and on the other inputs, which all rows share; outputs that aren't listed
+            depend on no row, and derivatives by inputs that aren't are summed over the rows.  A
+            call that is mapped over them is one call with more rows.  None: as a native
+            component's description says.
 
     Returns:
         `tesseract`.
@@ -205,7 +214,8 @@ def register(
     Raises:
         TypeError: `tesseract` is none.
         ValueError: `lane` is unknown; `in_place` names paths that aren't there, have other dtypes,
-            or an input twice, or the component's description doesn't say `"overlap": true`.
+            or an input twice, or the component's description doesn't say `"overlap": true`;
+            `batched` names what is no array, or has a first axis of fixed length, or none.
     """
     if not isinstance(tesseract, Tesseract):
         raise _no_tesseract(tesseract)
@@ -213,10 +223,12 @@ def register(
         raise ValueError(f"lane is {lane!r}; must be None, 'native', 'python' or 'carrier'")
     handle = handle_of(tesseract._client)
     pairs = _in_place.pairs(handle, in_place)
+    rows = _rows.registered(handle, batched)
     handle.stateful = stateful
     handle.zero_tangents = zero_tangents
     handle.lane = lane
     handle.in_place = pairs
+    handle.rows = rows
     if not _adapter.missing():
         _adapter.add(handle.client)
     return tesseract

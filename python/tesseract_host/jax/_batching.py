@@ -1,4 +1,8 @@
-"""`vmap`: a loop inside of one call, one call on longer arrays, or a Jacobian and products."""
+"""`vmap`: a loop inside of one call, one call on longer arrays, or a Jacobian and products.
+
+One call on longer arrays is what a component's own batch axis allows, see _rows.py, or what the
+caller asks for by `vmap_method`.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +22,11 @@ from tesseract_host.jax._primitives import (
     missing_p,
     result_types,
 )
+from tesseract_host.jax._rows import Folding
 from tesseract_host.jax._spec import Spec
 
 Indices = tuple[int, ...]
-Batched = tuple[Sequence[Any], Sequence[int]]
+Batched = tuple[Sequence[Any], Sequence[int | None]]
 
 VECTORISED = ("expand_dims", "broadcast_all", "auto_experimental")
 
@@ -46,6 +51,10 @@ def _rule(
         if _materializes(spec, endpoint, wrt, outs, size):
             products = _contracted(endpoint, operands, flags, spec, wrt, outs, batch, size)
             return products, (0,) * len(products)
+    if any(spec.options.rows):
+        folding = Folding(spec, endpoint, wrt, outs, batch, size)
+        if folding.is_possible(operands, flags):
+            return folding.bound(primitive, operands, flags)
     found: Sequence[Any]
     if not batch and _vectorises(spec, endpoint, flags):
         found = _vectorised(primitive, endpoint, operands, flags, spec, wrt, outs, size)

@@ -159,6 +159,14 @@ def as_cotangent(gradient: Any, aval: Any) -> Any:
     return (getattr(jax, "reshard", None) or jax.sharding.reshard)(gradient, wanted)
 
 
+def is_explicitly_divided(value: Any) -> bool:
+    """Whether a program says explicitly over which devices an axis of this array is divided."""
+    sharding = getattr(jax.typeof(value), "sharding", None)
+    if sharding is None or AxisType.Explicit not in (sharding.mesh.axis_types or ()):
+        return False
+    return any(part is not None for part in sharding.spec)
+
+
 def for_export(context: Any) -> bool:
     """Whether a lowering is for `jax.export`, whose programs can hold no host callback."""
     parameters = getattr(context.module_context, "lowering_parameters", None)

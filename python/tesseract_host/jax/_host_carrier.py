@@ -26,18 +26,24 @@ class CallError(RuntimeError):
 
 
 class HostCarrier:
-    """One call site of a compiled program, prepared under a key."""
+    """One call site of a compiled program, prepared under a key.
 
-    def __init__(self, prepared: _adapter.Prepared) -> None:
+    `on_device`: its buffers are on a device, and the callback's context tells the stream.
+    """
+
+    def __init__(self, prepared: _adapter.Prepared, on_device: bool = False) -> None:
         self._prepared = prepared
+        self._on_device = on_device
         self._key = prepared.key
         self._run = _host.binding().run_buffers
         self._adapter_run = _adapter.address("tesseract_jax_run")
 
-    def __call__(self, _context: Any, results: Sequence[Any], *operands: Any) -> None:
+    def __call__(self, context: Any, results: Sequence[Any], *operands: Any) -> None:
         """Fills the results; what it raises becomes the error of the program."""
         try:
-            failed = self._run(self._adapter_run, self._key, results, operands)
+            # CUDA's null stream is the legacy default one, which the host calls 1.
+            stream = (context.stream or 1) if self._on_device else 0
+            failed = self._run(self._adapter_run, self._key, results, operands, stream)
             if failed is not None:
                 status, message = failed
                 raise CallError(f"{_adapter.code(status)}: {_adapter.taken_text(message)}")

@@ -6,14 +6,12 @@ the input is still needed, or is the caller's, XLA copies it before the call.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from tesseract_host.jax import _schema
 from tesseract_host.jax._schema import Leaf, Node
 from tesseract_host.jax._spec import Handle, Pairs, Spec
-
-_STEP = re.compile(r"\{(?:\\.|[^\\}])*\}|[^.]+")
 
 
 def pairs(handle: Handle, in_place: Mapping[str, str] | None) -> Pairs:
@@ -40,12 +38,8 @@ def pairs(handle: Handle, in_place: Mapping[str, str] | None) -> Pairs:
 
 
 def _leaf(handle: Handle, root: Node, what: str, path: Any) -> Leaf:
-    node: Node | None = root
-    for step in _STEP.findall(path) if isinstance(path, str) else ():
-        inner = node.inner if node is not None else {}
-        node = inner.get(step) or inner.get("[]" if step[0] == "[" else "{}")
-    leaf = node.leaf if node is not None else None
-    if leaf is None or not leaf.is_array:
+    leaf = _schema.array_at(root, path)
+    if leaf is None:
         known = ", ".join(name for name, leaf in root.leaves() if leaf.is_array)
         raise ValueError(f"{handle.name} has no {what} {path!r} that is an array; it has {known}")
     return leaf

@@ -5,6 +5,9 @@
 | native | shared libraries | a foreign call, on any thread of XLA's |
 | python | modules that don't use JAX | the same, in a program that runs on its caller's thread |
 | carrier | modules that use JAX; whatever the others can't take | JAX's callback on buffers |
+
+On CUDA the handler gets XLA's stream and pointers to the device; the host hands them on, or copies
+what they point to, as the component's description says.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ Indices = tuple[int, ...]
 
 def _lower(
     endpoint: str,
+    platform: str,
     context: Any,
     *operands: Any,
     spec: Spec,
@@ -49,16 +53,19 @@ def _lower(
     if prepared is None:
         if _compat.for_export(context):
             raise _not_exported(spec)
+        if platform != "cpu":
+            raise _not_on_device(spec)
         carrier = Carrier(endpoint, spec, wrt, outs, batch, types)
         return _by_callback(context, operands, carrier, types, options)
     lane = lane_of(spec)
     if lane == "carrier" and not _compat.for_export(context):
-        host_carrier = HostCarrier(prepared)
+        host_carrier = HostCarrier(prepared, platform != "cpu")
         options["input_output_aliases"] = aliases
         return _by_callback(context, operands, host_carrier, own, options)
-    if lane == "python":
+    if lane == "python" and platform == "cpu":
         _compat.keep_on_caller(context)
-    return _foreign(context, operands, prepared, own, options, aliases)
+    target = _adapter.CAPTURED if platform == "cuda" and _is_captured(spec) else _adapter.TARGET
+    return _foreign(target, context, operands, prepared, own, options, aliases)
 
 
 def _prepared(
@@ -96,6 +103,21 @@ def lane_of(spec: Spec) -> Lane:
     return "python"
 
 
+def _is_captured(spec: Spec) -> bool:
+    """Whether XLA may make the calls a part of a graph, which is replayed without calling again.
+
+    Not where outputs that are no arrays are compared, which would be those of the first time.
+    """
+    if spec.handle.kind != "native" or spec.options.stateful or spec.outputs.statics:
+        return False
+    description = spec.handle.client.description
+    return (
+        description.get("capture_safe") is True
+        and description.get("stream_ordered", True) is True
+        and "cuda" in description.get("devices", ())
+    )
+
+
 def _check_offered(spec: Spec, endpoint: str) -> None:
     if not spec.handle.offers(endpoint):
         names = ", ".join(spec.handle.client.names)
@@ -113,6 +135,17 @@ def _not_exported(spec: Spec) -> NotImplementedError:
     return NotImplementedError(
         f"{spec.handle.name} can be called from this process alone, so the program can't be "
         f"exported: {reason}"
+    )
+
+
+def _not_on_device(spec: Spec) -> NotImplementedError:
+    reason = _adapter.missing() or (
+        "it is given static values that JSON doesn't hold (enums, bytes, paths), or has inputs "
+        "with aliases or root models"
+    )
+    return NotImplementedError(
+        f"{spec.handle.name} can't be called in a program for a GPU, only for the CPU: {reason}; "
+        "call it under jax.default_device(jax.devices('cpu')[0])"
     )
 
 
@@ -140,6 +173,7 @@ def _own_types(
 
 
 def _foreign(
+    target: str,
     context: Any,
     operands: Any,
     prepared: _adapter.Prepared,
@@ -155,10 +189,10 @@ def _foreign(
         "tesseract": prepared.identity,
     }
     if _as_wanted(context, types):
-        rule = _compat.ffi.ffi_lowering(_adapter.TARGET, operand_output_aliases=aliases, **options)
+        rule = _compat.ffi.ffi_lowering(target, operand_output_aliases=aliases, **options)
         return rule(context, *operands, **attributes)
     results = _structures(context, types)
-    call = _compat.ffi.ffi_call(_adapter.TARGET, results, **options)
+    call = _compat.ffi.ffi_call(target, results, **options)
     return _converted(context, operands, functools.partial(call, **attributes))
 
 
@@ -209,5 +243,7 @@ def _lower_missing(context: Any, *_operands: Any, **_parameters: Any) -> Any:
 
 
 for _primitive, _endpoint in ENDPOINTS.items():
-    mlir.register_lowering(_primitive, functools.partial(_lower, _endpoint))
+    for _platform in ("cpu", "cuda"):
+        _rule = functools.partial(_lower, _endpoint, _platform)
+        mlir.register_lowering(_primitive, _rule, platform=_platform)
 mlir.register_lowering(missing_p, _lower_missing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, get_args
@@ -112,6 +113,19 @@ def _models(annotation: Any, seen: set[Any]) -> Iterator[Any]:
         parts = [field.annotation for field in fields.values()]
     for part in parts:
         yield from _models(part, seen)
+
+
+_STEP = re.compile(r"\{(?:\\.|[^\\}])*\}|[^.]+")
+
+
+def array_at(root: Node, path: Any) -> Leaf | None:
+    """The leaf of a path, or of a pattern, if it is an array; None if there is none."""
+    node: Node | None = root
+    for step in _STEP.findall(path) if isinstance(path, str) else ():
+        inner = node.inner if node is not None else {}
+        node = inner.get(step) or inner.get("[]" if step[0] == "[" else "{}")
+    leaf = node.leaf if node is not None else None
+    return leaf if leaf is not None and leaf.is_array else None
 
 
 _STEPS = {"index": "[]", "key": "{}"}

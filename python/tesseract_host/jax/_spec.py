@@ -15,6 +15,9 @@ Lane = Literal["native", "python", "carrier"]
 # Outputs that may have the memory of inputs: (output, input).
 Pairs = tuple[tuple[str, str], ...]
 
+# The leaves whose first axis is the component's own batch axis: patterns of inputs, of outputs.
+Rows = tuple[frozenset[str], frozenset[str]]
+
 VMAP_METHODS = (None, "sequential", "auto_experimental", "expand_dims", "broadcast_all")
 
 # Structures and signatures remembered for each component; the oldest go first.
@@ -43,6 +46,7 @@ class Handle:
         self.zero_tangents = False
         self.lane: Lane | None = None  # None: chosen by what the component is
         self.in_place: Pairs = ()
+        self.rows: Rows = described_rows(self)
         self.layouts: dict[Any, Layout] = {}
         self.specs: dict[Any, Spec] = {}
 
@@ -138,6 +142,7 @@ class Options:
         "in_place",
         "lane",
         "materialize",
+        "rows",
         "stateful",
         "vmap_method",
         "zero_tangents",
@@ -157,6 +162,7 @@ class Options:
         self.zero_tangents = handle.zero_tangents
         self.lane = handle.lane
         self.in_place = handle.in_place
+        self.rows = handle.rows
 
 
 _lock = threading.Lock()
@@ -177,6 +183,20 @@ def _name(client: Any) -> str:
     component = getattr(client, "component", None)
     name = getattr(component, "name", None) or getattr(client, "name", None)
     return str(name or client.description.get("name"))
+
+
+def described_rows(handle: Handle) -> Rows:
+    """Those that the component's description says."""
+    name = handle.client.description.get("batch") if handle.kind == "native" else None
+    inputs, outputs = (
+        frozenset(
+            path
+            for path, leaf in root.leaves()
+            if name is not None and leaf.shape and leaf.shape[0] == name
+        )
+        for root in (handle.inputs, handle.outputs)
+    )
+    return inputs, outputs
 
 
 def remember(table: dict[Any, Any], key: Any, value: Any) -> None:
