@@ -40,7 +40,7 @@ int32_t tesseract_prepare(tesseract_component *component, const tesseract_signat
     const host::RunningCall running;
     host::require_open(*component);
     const tesseract_signature asked =
-        host::read_request(signature, TESSERACT_NO_COPY, "the signature");
+        host::read_request(signature, TESSERACT_NO_COPY | TESSERACT_STAGED, "the signature");
     place.endpoint = host::endpoint_name(asked.endpoint);
     *call = host::prepare_call(component, asked).release();
     return TESSERACT_OK;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "component.h"
+#include "device/place.h"
 #include "dtype.h"
 #include "tensor.h"
 
@@ -24,11 +25,13 @@ struct Length {
 struct Position {
   enum class Role : uint8_t { input, seed, output };
   Role role = Role::input;
-  std::string path;       // of a Jacobian the output's
-  std::string wrt;        // of a Jacobian the input's
-  DLDataType given{};     // what the caller hands over
-  DLDataType declared{};  // what the component sees; lanes 0: it says so itself (outputs)
-  bool any_rank = false;  // an output whose rank the component says
+  std::string path;               // of a Jacobian the output's
+  std::string wrt;                // of a Jacobian the input's
+  DLDataType given{};             // what the caller hands over
+  DLDataType declared{};          // what the component sees; lanes 0: it says so itself (outputs)
+  DLDevice given_device = kHost;  // where the caller's tensor is
+  DLDevice declared_device = kHost;  // where the component sees it
+  bool any_rank = false;             // an output whose rank the component says
   std::vector<Length> lengths;
   Layout layout = Layout::row_major;
   uint64_t alignment = 1;
@@ -50,11 +53,12 @@ struct LengthRule {
   int64_t fixed = 0;
 };
 
-// Positions of equal dtype, alignment and lengths: shape, strides and bytes are worked out once a
-// run, and each tensor is then compared word by word.
+// Positions of equal dtype, device, alignment and lengths: shape, strides and bytes are worked out
+// once a run, and each tensor is then compared word by word.
 struct TensorClass {
   uint64_t word = 0;  // ndim and dtype as they lie in DLTensor
   uint64_t align_mask = 0;
+  DLDevice device = kHost;
   int32_t rank = 0;
   uint32_t item = 0;     // bytes of an element
   bool fixed = false;    // every length is known: nothing to work out
@@ -66,6 +70,11 @@ struct TensorClass {
 };
 
 class DerivedCall;
+
+// A call whose device tensors are copied to the host for the component, and its results back.
+struct Staging {
+  bool fast = false, unchecked = false;  // how the run between the copies may be done
+};
 
 // The paths of a call's outputs, which its results outlive the call with.
 struct OutputName {
@@ -109,6 +118,8 @@ struct tesseract_call {
   bool unchecked = false;  // the component checks by itself: tensors only have to be sound
   bool direct_in = false;  // the caller's arrays are the component's
   bool direct_out = false;
+  bool on_device = false;     // the component sees tensors of `device`
+  bool synchronises = false;  // and wants all work on the stream done before
   bool no_copy = false;
   bool all_outputs = false;      // every output was asked for: a run may add some
   uint32_t n_in = 0, n_out = 0;  // tensors that a run is given
@@ -117,7 +128,8 @@ struct tesseract_call {
   uint32_t stack_words = 0;                           // all that a fast run needs on its stack
   uint32_t n_variables = 0;
   int32_t endpoint = 0;
-  tesseract_frame frame{};  // what is the same in every run
+  DLDevice device = host::kHost;  // of the caller's device tensors, all of which are on one
+  tesseract_frame frame{};        // what is the same in every run
   std::vector<host::TensorClass> classes;
   std::vector<host::Position> in, out;
   std::vector<const DLTensor *> input_template;  // [n_inputs] constants, else null
@@ -126,6 +138,7 @@ struct tesseract_call {
   tesseract_component *component = nullptr;  // a reference is held
   std::vector<host::Constant> constants;
   std::unique_ptr<host::DerivedCall> derived;
+  std::unique_ptr<host::Staging> staging;  // null: the component sees tensors where they are
   host::ResolvedSignature resolved;
 
   // The position out of a wanted output, by its place in the component's arrays.
@@ -134,7 +147,7 @@ struct tesseract_call {
     while (i < n_out && out[i].index != index) i++;
     return i;
   }
-  std::unique_ptr<host::ResolvedSignature> seen;  // by the component, where dtypes are converted
+  std::unique_ptr<host::ResolvedSignature> seen;  // by the component, where tensors are replaced
   std::shared_ptr<const host::OutputNames> names;
 
   tesseract_call();

@@ -65,7 +65,8 @@ class Opening {
 struct OpenRequest {
   std::string source, loader, options;
   bool listing = false;
-  bool owner = false;  // on a thread of its own
+  bool owner = false;           // on a thread of its own
+  bool check_pointers = false;  // of tensors on a device
 };
 
 void check_table(const tesseract_plugin_table *plugin, bool listing) {
@@ -165,6 +166,13 @@ OpenRequest read_open(std::string_view source, const tesseract_open_options &opt
     if (loader.empty()) request.loader = named->get<std::string>();
     json.erase(named);
   }
+  if (const auto check = json.find("check_pointers"); check != json.end()) {
+    if (!check->is_boolean())
+      throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT,
+                    "the option \"check_pointers\" must be true or false");
+    request.check_pointers = check->get<bool>();
+    json.erase(check);
+  }
   // The other values are loaders' and components'.
   if (const auto threads = json.find("threads"); threads != json.end() && *threads == "owner") {
     request.owner = !request.listing;
@@ -182,6 +190,7 @@ void open(tesseract_component &made, std::string_view source, const tesseract_op
   const OpenRequest request = read_open(source, options, loader);
   made.source = request.source;
   made.listing = request.listing;
+  made.check_pointers = request.check_pointers;
   if (request.owner) made.owner = OwnerThread::start();
   made.run([&] {
     load(made, request);

@@ -53,6 +53,7 @@ struct tesseract_component {
   const tesseract_plugin_table *plugin = nullptr;
   void *instance = nullptr;
   bool listing = false;
+  bool check_pointers = false;  // addresses of device tensors are looked up in each call
 
   // Null for a component that is concurrent or has a thread of its own.
   host::CallLock *lock = nullptr;

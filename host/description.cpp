@@ -357,6 +357,14 @@ void read_devices(const Reader &reader, Description &description) {
   }
 }
 
+void read_streams(const Reader &reader, Description &description) {
+  description.stream_ordered = reader.flag("stream_ordered", true);
+  description.capture_safe = reader.flag("capture_safe", false);
+  description.multi_device = reader.flag("multi_device", false);
+  if (description.capture_safe && !description.stream_ordered)
+    reader.wrong("capture_safe", "false where stream_ordered is");
+}
+
 }  // namespace
 
 Description read_description(std::string_view text, const DescriptionContext &context) {
@@ -367,9 +375,10 @@ Description read_description(std::string_view text, const DescriptionContext &co
     json.erase("source");
   }
   const Reader reader(json, "the description");
-  reader.check_keys({"name", "version", "description", "threads", "reentrant", "floating_point",
-                     "overlap", "devices", "checks", "inputs", "outputs"},
-                    context.newer);
+  reader.check_keys(
+      {"name", "version", "description", "threads", "reentrant", "floating_point", "overlap",
+       "devices", "stream_ordered", "capture_safe", "multi_device", "checks", "inputs", "outputs"},
+      context.newer);
   Description description;
   description.name = reader.text("name", file_name(context.source));
   if (description.name.empty()) description.name = file_name(context.source);
@@ -383,6 +392,7 @@ Description read_description(std::string_view text, const DescriptionContext &co
   description.overlap = reader.flag("overlap", false);
   description.component_checks = reader.choice("checks", {"host", "component"}) == 1;
   read_devices(reader, description);
+  read_streams(reader, description);
   const Json none = Json::array();
   const Json *inputs = reader.find("inputs"), *outputs = reader.find("outputs");
   TableReader(description, context, true).read(inputs ? *inputs : none);
@@ -395,6 +405,9 @@ Description read_description(std::string_view text, const DescriptionContext &co
   completed["floating_point"] = description.default_floating_point ? "default" : "caller";
   completed["overlap"] = description.overlap;
   completed["devices"] = description.cuda ? Json::array({"cpu", "cuda"}) : Json::array({"cpu"});
+  completed["stream_ordered"] = description.stream_ordered;
+  completed["capture_safe"] = description.capture_safe;
+  completed["multi_device"] = description.multi_device;
   completed["checks"] = description.component_checks ? "component" : "host";
   completed["inputs"] = description.inputs.completed;
   completed["outputs"] = description.outputs.completed;

@@ -57,6 +57,9 @@ struct Description {
   bool default_floating_point = false;
   bool overlap = false;
   bool cuda = false;
+  bool stream_ordered = true;  // works on the call's stream: nothing is waited for
+  bool capture_safe = false;   // its work may be captured into a graph
+  bool multi_device = false;   // takes tensors on several devices in one call
   bool component_checks = false;
   LeafTable inputs, outputs;
   std::vector<std::string> names;  // of lengths

@@ -1,10 +1,12 @@
 #include "extensions.h"
 
 #include <tesseract_host/ext/adopt.h>
+#include <tesseract_host/ext/device.h>
 #include <tesseract_host/ext/nested.h>
 #include <tesseract_host/ext/reference.h>
 #include <tesseract_host/ext/unload.h>
 
+#include "device/device_table.h"
 #include "error.h"
 #include "frame.h"
 #include "host-config.h"
@@ -150,6 +152,7 @@ int32_t shut_down(double seconds) {
 
 const void *host_extension(std::string_view id) {
   if (id == TESSERACT_ADOPT_ID) return &adopt_table;
+  if (id == TESSERACT_DEVICE_ID) return &device_table;
   if (id == TESSERACT_NESTED_ID) return &nested_table;
   if (id == TESSERACT_REFERENCE_ID) return &reference_table;
   if (id == TESSERACT_UNLOAD_ID) return &unload_table;

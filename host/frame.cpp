@@ -207,27 +207,4 @@ SerialEntry::SerialEntry(tesseract_component &component) : lock_(component.lock)
   throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT, entered_again_text);
 }
 
-void require_host_memory(const DLTensor &tensor, std::string_view path) {
-  switch (tensor.device.device_type) {
-    case kDLCPU:
-    case kDLCUDAHost:
-    case kDLROCMHost:
-      return;
-    case kDLCUDA:
-    case kDLCUDAManaged:
-    case kDLROCM:
-      throw Failure(TESSERACT_ERROR_UNAVAILABLE,
-                    quote(path) + " is on a device (type " +
-                        std::to_string(tensor.device.device_type) + ", number " +
-                        std::to_string(tensor.device.device_id) +
-                        "): device tensors are not available in this version, copy it to the host",
-                    path);
-    default:
-      throw Failure(TESSERACT_ERROR_DEVICE,
-                    quote(path) + " is on a device of the unknown type " +
-                        std::to_string(tensor.device.device_type),
-                    path);
-  }
-}
-
 }  // namespace host

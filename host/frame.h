@@ -44,6 +44,7 @@ struct Frame {
   const tesseract_call *call;  // null in frames of no call
   OutputSink *sink;            // null: every output has a tensor already
   FrameError *error;           // null until the component reports one; owned
+  bool context_current;        // of the call's device, on the caller's thread
 
   static Frame *of(tesseract_frame *frame) { return reinterpret_cast<Frame *>(frame); }
   static const Frame *of(const tesseract_frame *frame) {
@@ -125,8 +126,5 @@ void run_alone(tesseract_component &component, Body &&body) {
   const SerialEntry entry(component);
   if (!component.run(body)) throw Failure(TESSERACT_ERROR_UNAVAILABLE, lost_thread_text);
 }
-
-// Throws Failure unless the tensor is in memory that the processor reads.
-void require_host_memory(const DLTensor &tensor, std::string_view path);
 
 }  // namespace host

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "device/context.h"
+#include "device/memory.h"
 #include "dtype.h"
 #include "result.h"
 #include "run.h"
@@ -76,13 +78,27 @@ class GeneralRun final : public OutputSink {
     if (tensor.ndim != position.rank())
       mismatch(position, "expected rank " + std::to_string(position.rank()) + ", found " +
                              std::to_string(tensor.ndim));
-    require_host_memory(tensor, position.path);
+    check_place(position, tensor);
     if (tensor.ndim > 0 && !tensor.shape)
       fail(TESSERACT_ERROR_INVALID_ARGUMENT, position, "its shape is null");
     for (int32_t k = 0; k < tensor.ndim; k++)
       if (tensor.shape[k] < 0)
         mismatch(position,
                  "its shape " + shape_text(tensor.ndim, tensor.shape) + " has a negative length");
+  }
+
+  void check_place(const Position &position, const DLTensor &tensor) const {
+    if (abstract_) return;
+    const DLDevice found = device_of(tensor, position.path);
+    if (!same_device(found, position.declared_device))
+      fail(TESSERACT_ERROR_DEVICE, position,
+           "it is on " + device_text(found) + ", and the call was prepared for " +
+               device_text(position.declared_device));
+    if (is_host(found) || !tensor.data || !call_.component->check_pointers) return;
+    const DLDevice there = cuda::locate(first_element(tensor));
+    if (is_host(there) || there.device_type == kDLCUDAHost || there.device_id != found.device_id)
+      fail(TESSERACT_ERROR_DEVICE, position,
+           "its address is said to be on " + device_text(found) + ", and is not");
   }
 
   // Returns the number of elements.
@@ -156,7 +172,7 @@ class GeneralRun final : public OutputSink {
   void show(const Position &position, const DLTensor &given, View &view) {
     DLTensor &tensor = view.tensor;
     tensor = given;
-    tensor.device = {kDLCPU, 0};
+    tensor.device = position.declared_device;
     tensor.data = tensor.data ? first_element(given) : given.data;
     tensor.byte_offset = 0;
     if (position.layout == Layout::row_major && !given.strides) return;
@@ -174,9 +190,19 @@ class GeneralRun final : public OutputSink {
   void replace(const Position &position, const DLTensor &given, View &view) {
     const Layout layout =
         position.layout == Layout::column_major ? Layout::column_major : Layout::row_major;
-    view.copy = make_tensor(position.declared.lanes ? position.declared : given.dtype, given.ndim,
-                            given.shape, layout);
+    view.copy = make_tensor_on(position.declared_device,
+                               position.declared.lanes ? position.declared : given.dtype,
+                               given.ndim, given.shape, layout, request_.stream);
     view.tensor = view.copy->dl_tensor;
+  }
+
+  // Between a tensor of the caller's and the one that replaces it; false as copy_elements.
+  bool copy(const Position &position, const DLTensor &from, const DLTensor &to,
+            int64_t *misfit) const {
+    if (is_host(position.declared_device)) return copy_elements(from, to, misfit);
+    const cuda::CurrentContext context(position.declared_device.device_id);
+    copy_in_order(from, to, request_.stream, false);
+    return true;
   }
 
   void count(const Position &position, const DLTensor &given, const View &view) const {
@@ -214,7 +240,7 @@ class GeneralRun final : public OutputSink {
     forbid_copy(position, reason);
     replace(position, *given, view);
     int64_t misfit = 0;
-    if (!copy_elements(*given, view.tensor, &misfit))
+    if (!copy(position, *given, view.tensor, &misfit))
       mismatch(position, "element " + std::to_string(misfit) + " does not fit " +
                              dtype_name(position.declared));
     count(position, *given, view);
@@ -238,7 +264,7 @@ class GeneralRun final : public OutputSink {
     }
     if (output.destination) check_destination_memory(position, output);
     // The component says: it sees what is known.
-    output.tensor.device = {kDLCPU, 0};
+    output.tensor.device = position.declared_device;
     output.tensor.dtype = position.declared;
     output.tensor.ndim = position.any_rank ? -1 : position.rank();
     output.tensor.shape = output.lengths.empty() ? nullptr : output.lengths.data();
@@ -246,7 +272,7 @@ class GeneralRun final : public OutputSink {
 
   void check_destination_memory(const Position &position, Output &output) const {
     const DLTensor &given = *output.destination;
-    require_host_memory(given, position.path);
+    check_place(position, given);
     if (given.ndim < 0 || given.ndim > 64 || (given.ndim > 0 && !given.shape))
       fail(TESSERACT_ERROR_INVALID_ARGUMENT, position, "the destination's shape is null");
     if (dtype_size(given.dtype) == 0)
@@ -263,7 +289,8 @@ class GeneralRun final : public OutputSink {
     if (!output.destination) {
       tesseract_result::Entry &entry = result_->entries[i];
       entry.tensor = abstract_ ? make_shape(dtype, ndim, shape)
-                               : make_tensor(dtype, ndim, shape, position.layout);
+                               : make_tensor_on(position.declared_device, dtype, ndim, shape,
+                                                position.layout, request_.stream);
       output.tensor = entry.tensor->dl_tensor;
     } else {
       check_destination_memory(position, output);
@@ -333,6 +360,7 @@ class GeneralRun final : public OutputSink {
     frame.cancel = request_.cancel;
     frame.call = &call_;
     frame.sink = this;
+    frame.context_current = request_.context_current;
     const int32_t status = invoke(call_, frame, slot);
     if (status != TESSERACT_OK) throw component_failure(frame, status);
     delete frame.error;
@@ -350,7 +378,7 @@ class GeneralRun final : public OutputSink {
       }
       if (output.copy) {
         int64_t misfit = 0;
-        copy_elements(output.tensor, *output.destination, &misfit);
+        copy(position, output.tensor, *output.destination, &misfit);
         count(position, *output.destination, output);
       }
       if (output.destination && result_) {
@@ -385,7 +413,9 @@ class GeneralRun final : public OutputSink {
     const Position &position = call_.out[i];
     Output &output = out_[i];
     const DLTensor &made = given->dl_tensor;
-    if (abstract_ || output.destination || !result_ || !is_result_memory(made)) return false;
+    if (abstract_ || output.destination || !result_ ||
+        !is_result_memory(made, position.declared_device))
+      return false;
     check_made(position, made.dtype, made.ndim, made.shape);
     if (!has_layout(made, position.layout)) return false;
     bind_lengths(position, made.shape);

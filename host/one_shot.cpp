@@ -238,6 +238,7 @@ int32_t run_one_shot(tesseract_component *component, const OneShot &shot,
   request.out = n_out ? out.data() : nullptr;
   request.owners = owned ? owners.data() : nullptr;
   request.no_copy = options.flags & TESSERACT_NO_COPY;
+  request.context_current = options.flags & TESSERACT_CONTEXT_CURRENT;
   request.stream = options.stream;
   request.cancel = options.cancel;
   request.result = result;
@@ -254,8 +255,7 @@ int32_t one_shot(tesseract_component *component, const OneShot &shot,
     // The caller may close meanwhile.
     const ComponentReference alive(component);
     require_open(*component);
-    const tesseract_call_options asked =
-        read_optional(options, TESSERACT_NO_COPY, "the call's options");
+    const tesseract_call_options asked = read_optional(options, call_flags, "the call's options");
     return run_one_shot(component, shot, asked, result, error);
   });
 }

@@ -6,6 +6,7 @@
 
 #include "call.h"
 #include "derive.h"
+#include "device/driver.h"
 #include "dtype.h"
 #include "floating_point.h"
 #include "frame.h"
@@ -61,7 +62,6 @@ void check_given(const DLTensor &tensor, const GivenLeaf &given) {
     throw Failure(TESSERACT_ERROR_SCHEMA,
                   quote(given.path) + " has the unknown dtype " + dtype_name(tensor.dtype),
                   given.path);
-  require_host_memory(tensor, given.path);
 }
 
 class CallBuilder {
@@ -86,6 +86,7 @@ class CallBuilder {
     by_signature_ = derived || component_.has_prepare();
     loose_ = component_.description.component_checks;
     add_positions();
+    settle_devices();
     call.n_variables = variables_.count();
     bind_constants();
     find_open_outputs();
@@ -173,6 +174,7 @@ class CallBuilder {
     if ((position.converts() || position.converted) && given_.no_copy)
       fail(given, "expected " + dtype_name(described) + ", found " + dtype_name(position.given) +
                       ", and copies are forbidden");
+    if (given.tensor) position.given_device = device_of(*given.tensor, given.path);
     position.lengths = variables_.lengths(given, input, rank, loose_);
     position.layout = loose_ || !leaf ? Layout::unchecked : leaf->layout;
     // What a component that checks by itself can't take is data that the processor can't.
@@ -259,6 +261,7 @@ class CallBuilder {
   void check_destination(Position &position, const GivenLeaf &given) {
     if (!given.tensor) return;
     check_given(*given.tensor, given);
+    position.given_device = device_of(*given.tensor, given.path);
     if (position.declared.lanes == 0)
       position.given = given.tensor->dtype;
     else if (!same_dtype(given.tensor->dtype, position.declared))
@@ -271,6 +274,59 @@ class CallBuilder {
 
   [[noreturn]] static void fail(const GivenLeaf &given, const std::string &why) {
     throw Failure(TESSERACT_ERROR_SCHEMA, quote(given.path) + ": " + why, given.path);
+  }
+
+  // ---- Devices
+
+  // Decides whether device tensors are shown as they are, or go through the host.
+  void settle_devices() {
+    tesseract_call &call = *call_;
+    if (call.endpoint == TESSERACT_ENDPOINT_ABSTRACT_EVAL) return;
+    const Position *first = nullptr;
+    for (const std::vector<Position> *positions : {&call.in, &call.out})
+      for (const Position &position : *positions)
+        if (!is_host(position.given_device)) check_device(position, first);
+    if (!first) return;
+    call.device = first->given_device;
+    const bool direct = component_.description.cuda && call.function && !given_.staged;
+    if (!direct) {
+      if (given_.no_copy)
+        throw Failure(TESSERACT_ERROR_DEVICE,
+                      quote(first->path) + " is on " + device_text(first->given_device) +
+                          ", and the component gets arrays on the host: copies are forbidden",
+                      first->path);
+      call.staging = std::make_unique<Staging>();
+      return;
+    }
+    call.on_device = true;
+    call.synchronises = !component_.description.stream_ordered;
+    for (std::vector<Position> *positions : {&call.in, &call.out})
+      for (Position &position : *positions) position.declared_device = position.given_device;
+    for (const Position &position : call.in)
+      if (!is_host(position.given_device) && position.converts())
+        throw Failure(TESSERACT_ERROR_SCHEMA,
+                      quote(position.path) + ": expected " + dtype_name(position.declared) +
+                          ", found " + dtype_name(position.given) +
+                          ", and arrays on a device are not converted",
+                      position.path);
+  }
+
+  // Sets the first tensor on a device; the others must be on the same.
+  void check_device(const Position &position, const Position *&first) const {
+    const int count = (cuda::driver(), cuda::device_count());
+    const int32_t id = position.given_device.device_id;
+    if (id < 0 || id >= count)
+      throw Failure(TESSERACT_ERROR_DEVICE,
+                    quote(position.path) + " is on " + device_text(position.given_device) +
+                        ", but there are " + std::to_string(count) + ", counted from 0",
+                    position.path);
+    if (!first) first = &position;
+    if (id == first->given_device.device_id || component_.description.multi_device) return;
+    throw Failure(TESSERACT_ERROR_DEVICE,
+                  quote(position.path) + " is on " + device_text(position.given_device) + " and " +
+                      quote(first->path) + " on " + device_text(first->given_device) +
+                      ": all tensors of a call must be on one device",
+                  position.path);
   }
 
   // ---- Lengths
@@ -394,6 +450,10 @@ class CallBuilder {
                   std::all_of(call_->in.begin(), call_->in.end(), plain) &&
                   std::all_of(call_->out.begin(), call_->out.end(), plain);
     call_->unchecked = loose_ && can_run_unchecked(*call_);
+    if (call_->on_device && component_.check_pointers) call_->fast = call_->unchecked = false;
+    if (!call_->staging) return;
+    *call_->staging = {call_->fast, call_->unchecked};
+    call_->fast = call_->unchecked = false;
   }
 
   void name_outputs() {
@@ -420,7 +480,7 @@ class CallBuilder {
     resolve_signature(call_->resolved, given_, positions(), false);
     const bool converts = std::any_of(call_->in.begin(), call_->in.end(),
                                       [](const Position &position) { return position.converts(); });
-    if (!converts) return;
+    if (!converts && !call_->staging) return;
     call_->seen = std::make_unique<ResolvedSignature>();
     resolve_signature(*call_->seen, given_, positions(), true);
   }

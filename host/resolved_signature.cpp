@@ -16,7 +16,7 @@ void fill(ResolvedSignature::List &list, const std::vector<GivenLeaf> &leaves,
     for (const Length &length : position.lengths)
       list.shapes[i].push_back(length.fixed >= 0 ? length.fixed : -1);
     DLTensor &tensor = list.tensors[i] = {};
-    tensor.device = {kDLCPU, 0};
+    tensor.device = declared ? position.declared_device : position.given_device;
     tensor.ndim = position.any_rank ? -1 : position.rank();
     tensor.dtype = declared && position.declared.lanes ? position.declared : position.given;
     tensor.shape = list.shapes[i].empty() ? nullptr : list.shapes[i].data();
@@ -36,7 +36,7 @@ void resolve_signature(ResolvedSignature &resolved, const GivenSignature &given,
   fill(resolved.wrt, given.wrt, positions.wrt, declared);
   resolved.inputs.leaves.json = {resolved.json.data(), resolved.json.size()};
   tesseract_signature &signature = resolved.signature;
-  signature.flags = given.no_copy ? TESSERACT_NO_COPY : 0;
+  signature.flags = (given.no_copy ? TESSERACT_NO_COPY : 0) | (given.staged ? TESSERACT_STAGED : 0);
   signature.endpoint = given.endpoint;
   signature.inputs = &resolved.inputs.leaves;
   signature.of = &resolved.of.leaves;

@@ -51,10 +51,10 @@ int32_t set_json(tesseract_result &result, tesseract_frame *frame, std::string_v
   return TESSERACT_OK;
 }
 
-bool is_result_memory(const DLTensor &tensor) {
+bool is_result_memory(const DLTensor &tensor, const DLDevice &device) {
   uint64_t count = 0, bytes = 0;
   const uint32_t item = dtype_size(tensor.dtype);
-  return tensor.device.device_type == kDLCPU && tensor.byte_offset == 0 && tensor.data &&
+  return same_device(tensor.device, device) && tensor.byte_offset == 0 && tensor.data &&
          tensor.ndim > 0 && tensor.shape && tensor.strides && item > 0 &&
          count_bytes(tensor.ndim, tensor.shape, item, &count, &bytes) &&
          reinterpret_cast<uintptr_t>(tensor.data) % std::min<uint32_t>(item, 8) == 0 &&

@@ -30,8 +30,9 @@ int32_t add_entry(tesseract_result &result, tesseract_frame *frame, std::string_
                   const DLDataType *dtype, int32_t ndim, const int64_t *shape, DLTensor **tensor);
 int32_t set_json(tesseract_result &result, tesseract_frame *frame, std::string_view text);
 
-// True for memory as a result has it: compact, on the host, aligned, shape and strides written out.
-bool is_result_memory(const DLTensor &tensor);
+// True for memory as a result has it: compact, on the device, aligned, shape and strides written
+// out.
+bool is_result_memory(const DLTensor &tensor, const DLDevice &device);
 
 // After apply: throws Failure (component) if outputs that are no arrays are missing altogether.
 void check_complete(const tesseract_result &result, const tesseract_component &component);

@@ -11,6 +11,8 @@
 #include <type_traits>
 
 #include "cancel.h"
+#include "device/memory.h"
+#include "device/scope.h"
 #include "dtype.h"
 #include "floating_point.h"
 #include "overlap.h"
@@ -29,8 +31,6 @@ inline uint64_t load_word(const DLTensor *tensor, size_t offset) {
   std::memcpy(&word, reinterpret_cast<const char *>(tensor) + offset, sizeof word);
   return word;
 }
-
-constexpr uint64_t host_device = std::bit_cast<uint64_t>(DLDevice{kDLCPU, 0});
 
 // The lengths of a class at this run, and what follows from them.
 struct ClassShape {
@@ -80,7 +80,11 @@ template <int Rank>
 class Expectation {
  public:
   Expectation(const TensorClass &c, const Extents &extents)
-      : word_(c.word), align_mask_(c.align_mask), extents_(extents), rank_(c.rank) {}
+      : word_(c.word),
+        device_(std::bit_cast<uint64_t>(c.device)),
+        align_mask_(c.align_mask),
+        extents_(extents),
+        rank_(c.rank) {}
 
   // True if all of the tensor but its lengths and strides is as it should be, and those can be
   // read.  One predictable branch a word is cheaper here than collecting differences.
@@ -88,7 +92,7 @@ class Expectation {
     if (!tensor) return false;
     const auto address = reinterpret_cast<uint64_t>(tensor->data);
     if (address == 0 || (address & align_mask_)) return false;
-    if (load_word(tensor, offsetof(DLTensor, device)) != host_device) return false;
+    if (load_word(tensor, offsetof(DLTensor, device)) != device_) return false;
     if (load_word(tensor, offsetof(DLTensor, ndim)) != word_) return false;
     return tensor->byte_offset == 0 && (Rank == 0 || tensor->shape);
   }
@@ -137,7 +141,7 @@ class Expectation {
     return true;
   }
 
-  uint64_t word_, align_mask_;
+  uint64_t word_, device_, align_mask_;
   Extents extents_;
   int32_t rank_;
   ClassShape shape_{};
@@ -222,7 +226,8 @@ class ExtraSink final : public OutputSink {
   bool adopt(uint64_t index, DLManagedTensorVersioned *given) override {
     const uint32_t i = call_.find_out(index);
     tesseract_result::Entry &entry = result_.entries[i];
-    if (entry.destination || !is_result_memory(given->dl_tensor)) return false;
+    const DLDevice &device = call_.out[i].declared_device;
+    if (entry.destination || !is_result_memory(given->dl_tensor, device)) return false;
     const DLTensor &made = given->dl_tensor, &wanted = entry.tensor->dl_tensor;
     if (!same_dtype(made.dtype, wanted.dtype) || made.ndim != wanted.ndim ||
         !std::equal(made.shape, made.shape + made.ndim, wanted.shape) ||
@@ -266,7 +271,8 @@ void make_outputs(const tesseract_call &call, const RunRequest &request, const S
       out[i] = request.out ? request.out[i] : nullptr;
       entry.destination = out[i] != nullptr;
       if (entry.destination) continue;
-      entry.tensor = make_tensor(call.out[i].given, c.rank, lengths);
+      entry.tensor = make_tensor_on(c.device, call.out[i].given, c.rank, lengths, Layout::row_major,
+                                    request.stream);
       out[i] = &entry.tensor->dl_tensor;
     }
   }
@@ -351,6 +357,7 @@ inline void fill_frame(const tesseract_call &call, const RunRequest &request, Fr
   frame.call = &call;
   frame.sink = nullptr;
   frame.error = nullptr;
+  frame.context_current = request.context_current;
 }
 
 // False, with nothing done, if the general run must have a look.
@@ -384,19 +391,21 @@ bool run_fast(const tesseract_call &call, const RunRequest &request, const Threa
 }
 
 // Compact tensors that are written unusually (an offset, odd strides of axes of length 1, pinned
-// host memory) in the usual way; the same pointer for all others.
+// host memory, managed memory) in the usual way; the same pointer for all others.
 const DLTensor *usual(const Position &position, const DLTensor *given, DLTensor *rewritten) {
   if (!given || given->ndim != position.rank() || (given->ndim && !given->shape)) return given;
-  const bool pinned = given->device.device_type == kDLCUDAHost;
+  const DLDeviceType kind = given->device.device_type;
+  const bool pinned = kind == kDLCUDAHost, managed = kind == kDLCUDAManaged;
   const bool odd = given->strides && has_layout(*given, Layout::row_major);
-  if (!pinned && !odd && !given->byte_offset) return given;
+  if (!pinned && !managed && !odd && !given->byte_offset) return given;
   uint64_t address = 0;
   if (__builtin_add_overflow(reinterpret_cast<uint64_t>(given->data), given->byte_offset,
                              &address) ||
       address > INT64_MAX)
     return given;
   *rewritten = *given;
-  if (pinned) rewritten->device = {kDLCPU, 0};
+  if (pinned) rewritten->device = kHost;
+  if (managed) rewritten->device.device_type = kDLCUDA;
   if (odd) rewritten->strides = nullptr;
   if (given->data) rewritten->data = first_element(*given);
   rewritten->byte_offset = 0;
@@ -429,15 +438,26 @@ bool run_rewritten(const tesseract_call &call, const RunRequest &request, const 
 
 }  // namespace
 
+namespace {
+
+int32_t call_function(const tesseract_call &call, Frame &frame) {
+  const DefaultFloatingPoint environment(call.default_floating_point);
+  return call_component(frame,
+                        [&] { return call.function(call.instance, call.plan, &frame.shown); });
+}
+
+}  // namespace
+
 int32_t invoke(const tesseract_call &call, Frame &frame, const ThreadSlot &slot) {
+  if (call.on_device) [[unlikely]]
+    ready_stream(call, frame);
   if (call.lock && !call.lock->enter(slot, call.reentrant)) [[unlikely]]
     return frame_error(&frame.shown, TESSERACT_ERROR_INVALID_ARGUMENT, {}, entered_again_text);
-  int32_t status;
-  {
-    const DefaultFloatingPoint environment(call.default_floating_point);
-    status = call_component(frame,
-                            [&] { return call.function(call.instance, call.plan, &frame.shown); });
-  }
+  // A component with a thread of its own gets its context there.
+  const bool device_here = call.on_device && call.function != invoke_on_own_thread;
+  const int32_t status = device_here
+                             ? with_context(frame, [&] { return call_function(call, frame); })
+                             : call_function(call, frame);
   if (call.lock) call.lock->leave();
   return status;
 }
@@ -452,9 +472,26 @@ int32_t invoke_on_own_thread(void *instance, void *plan, tesseract_frame *shown)
   int32_t status = TESSERACT_OK;
   const bool run = component.run([&] {
     const DefaultFloatingPoint environment(description.default_floating_point);
-    status = call_component(frame, [&] { return function(instance, plan, shown); });
+    const auto body = [&] {
+      return call_component(frame, [&] { return function(instance, plan, shown); });
+    };
+    frame.context_current = false;  // which was said of the caller's thread
+    status = frame.call->on_device ? with_context(frame, body) : body();
   });
   return run ? status : frame_error(shown, TESSERACT_ERROR_UNAVAILABLE, {}, lost_thread_text);
+}
+
+int32_t run_in_place(const tesseract_call &call, const Ways &ways, const RunRequest &request,
+                     const ThreadSlot &slot, tesseract_error **error) {
+  int32_t status = TESSERACT_OK;
+  if (ways.fast) {
+    if (run_fast(call, request, slot, &status, error)) [[likely]]
+      return status;
+    if (run_rewritten(call, request, slot, &status, error)) return status;
+  }
+  if (ways.unchecked && run_unchecked(call, request, slot, &status, error)) return status;
+  run_general(call, request, slot);
+  return TESSERACT_OK;
 }
 
 int32_t run_call(const tesseract_call &call, const RunRequest &request, tesseract_error **error) {
@@ -463,16 +500,9 @@ int32_t run_call(const tesseract_call &call, const RunRequest &request, tesserac
     call.component->count_call(running.slot());
     if (request.cancel && request.cancel->requested.load(std::memory_order_relaxed)) [[unlikely]]
       throw Failure(TESSERACT_ERROR_CANCELLED, "cancelled before it began");
-    int32_t status = TESSERACT_OK;
-    if (call.fast) {
-      if (run_fast(call, request, running.slot(), &status, error)) [[likely]]
-        return status;
-      if (run_rewritten(call, request, running.slot(), &status, error)) return status;
-    }
-    if (call.unchecked && run_unchecked(call, request, running.slot(), &status, error))
-      return status;
-    run_general(call, request, running.slot());
-    return TESSERACT_OK;
+    if (call.staging) [[unlikely]]
+      return run_staged(call, request, running.slot(), error);
+    return run_in_place(call, {call.fast, call.unchecked}, request, running.slot(), error);
   } catch (Failure &failure) {
     return report(error, call.component->place(call.endpoint), failure);
   } catch (const std::bad_alloc &) {
@@ -485,6 +515,8 @@ int32_t run_call(const tesseract_call &call, const RunRequest &request, tesserac
 }  // namespace host
 
 namespace {
+
+using host::call_flags;
 
 int32_t refuse(tesseract_error **error, const tesseract_call *call, const char *name) {
   if (!host::fresh(error)) return TESSERACT_ERROR_INVALID_ARGUMENT;
@@ -515,16 +547,17 @@ int32_t tesseract_call_run(const tesseract_call *call, const DLTensor *const *in
   if (options) {
     // The usual case without the reader of newer structs: this very version, no flags unknown.
     tesseract_call_options copy{};
-    if (options->size == sizeof copy && (options->flags & ~TESSERACT_NO_COPY) == 0) [[likely]] {
+    if (options->size == sizeof copy && (options->flags & ~call_flags) == 0) [[likely]] {
       copy = *options;
     } else {
       const int32_t status = host::guarded(error, call->component->place(call->endpoint), [&] {
-        copy = host::read_request(options, TESSERACT_NO_COPY, "the call's options");
+        copy = host::read_request(options, call_flags, "the call's options");
         return TESSERACT_OK;
       });
       if (status != TESSERACT_OK) return status;
     }
     request.no_copy |= (copy.flags & TESSERACT_NO_COPY) != 0;
+    request.context_current = (copy.flags & TESSERACT_CONTEXT_CURRENT) != 0;
     request.stream = copy.stream;
     request.cancel = copy.cancel;
     request.owners = copy.owners;

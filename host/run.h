@@ -6,6 +6,9 @@
 
 namespace host {
 
+// Flags that the options of a call may have.
+constexpr uint32_t call_flags = TESSERACT_NO_COPY | TESSERACT_CONTEXT_CURRENT;
+
 // A call of more tensors never takes the fast way.
 constexpr uint32_t most_fast_tensors = 256;
 
@@ -14,6 +17,7 @@ struct RunRequest {
   const DLTensor *const *in = nullptr;
   DLTensor *const *out = nullptr;  // null: no destinations
   bool no_copy = false;
+  bool context_current = false;  // of the call's device, on this thread
   uint64_t stream = 0;
   tesseract_cancel *cancel = nullptr;
   const tesseract_owner *const *owners = nullptr;
@@ -31,7 +35,20 @@ bool can_run_unchecked(tesseract_call &call);
 bool run_unchecked(const tesseract_call &call, const RunRequest &request, const ThreadSlot &slot,
                    int32_t *status, tesseract_error **error);
 
-// The whole of a run: the fast way where it fits, else the general one.
+// Copies tensors on a device to the host, runs there, and copies results back.  Throws Failure.
+int32_t run_staged(const tesseract_call &call, const RunRequest &request, const ThreadSlot &slot,
+                   tesseract_error **error);
+
+// Which of the fast ways may be tried.
+struct Ways {
+  bool fast, unchecked;
+};
+
+// A run on tensors that are where the component takes them.  Throws Failure.
+int32_t run_in_place(const tesseract_call &call, const Ways &ways, const RunRequest &request,
+                     const ThreadSlot &slot, tesseract_error **error);
+
+// The whole of a run: the fast way where it fits, else the general one; staged where it must be.
 int32_t run_call(const tesseract_call &call, const RunRequest &request, tesseract_error **error);
 
 // Calls the endpoint function with a complete frame, under the lock and the floating-point

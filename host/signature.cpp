@@ -27,6 +27,7 @@ class SignatureReader {
   GivenSignature read() {
     given_.endpoint = signature_.endpoint;
     given_.no_copy = signature_.flags & TESSERACT_NO_COPY;
+    given_.staged = signature_.flags & TESSERACT_STAGED;
     if (signature_.reserved != 0)
       throw Failure(TESSERACT_ERROR_VERSION, "the signature's reserved member must be 0");
     if (given_.endpoint < TESSERACT_ENDPOINT_APPLY ||

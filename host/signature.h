@@ -21,6 +21,7 @@ struct GivenLeaf {
 struct GivenSignature {
   int32_t endpoint = 0;
   bool no_copy = false;
+  bool staged = false;       // whatever the component says of devices
   bool all_outputs = false;  // apply: everything was asked for
   std::vector<GivenLeaf> inputs, of, wrt;
   // Of a component without prepare: what the JSON and the defaults give for array leaves.

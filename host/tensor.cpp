@@ -43,36 +43,12 @@ OwnedTensor make_block(const DLDataType &dtype, int32_t ndim, const int64_t *sha
   return made;
 }
 
-// The axes of a copy, innermost last, with length-1 axes dropped.
-struct Axis {
-  int64_t length, from, to;  // steps in bytes
-};
-
-std::vector<Axis> copy_axes(const DLTensor &from, uint64_t from_item, const DLTensor &to,
-                            uint64_t to_item) {
-  const auto steps = [](const DLTensor &tensor, uint64_t item) {
-    std::vector<int64_t> strides = strides_of(tensor);
-    // Those of axes of length 1 may be anything.
-    for (size_t k = 0; k < strides.size(); k++)
-      if (tensor.shape[k] != 1) strides[k] *= static_cast<int64_t>(item);
-    return strides;
-  };
-  const std::vector<int64_t> from_steps = steps(from, from_item), to_steps = steps(to, to_item);
-  std::vector<Axis> axes;
-  for (size_t k = 0; k < from_steps.size(); k++)
-    if (from.shape[k] != 1) axes.push_back({from.shape[k], from_steps[k], to_steps[k]});
-  // Axes may be visited in any order: let the destination be written forwards.
-  std::stable_sort(axes.begin(), axes.end(),
-                   [](const Axis &a, const Axis &b) { return std::abs(a.to) > std::abs(b.to); });
-  return axes;
-}
-
 using CopyRow = bool (*)(const DLTensor &from, const DLTensor &to, const char *source, char *target,
-                         const Axis &axis);
+                         const CopyAxis &axis);
 
 template <typename T>
 bool copy_row(const DLTensor &, const DLTensor &, const char *source, char *target,
-              const Axis &axis) {
+              const CopyAxis &axis) {
   if (axis.from == sizeof(T) && axis.to == sizeof(T)) {
     std::memcpy(target, source, static_cast<size_t>(axis.length) * sizeof(T));
     return true;
@@ -83,7 +59,7 @@ bool copy_row(const DLTensor &, const DLTensor &, const char *source, char *targ
 }
 
 bool convert_row(const DLTensor &from, const DLTensor &to, const char *source, char *target,
-                 const Axis &axis) {
+                 const CopyAxis &axis) {
   for (int64_t i = 0; i < axis.length; i++)
     if (!write_element(to.dtype, target + i * axis.to,
                        read_element(from.dtype, source + i * axis.from)))
@@ -253,10 +229,30 @@ bool separate_elements(const DLTensor &tensor) {
   return true;
 }
 
+std::vector<CopyAxis> copy_axes(const DLTensor &from, uint64_t from_item, const DLTensor &to,
+                                uint64_t to_item) {
+  const auto steps = [](const DLTensor &tensor, uint64_t item) {
+    std::vector<int64_t> strides = strides_of(tensor);
+    // Those of axes of length 1 may be anything.
+    for (size_t k = 0; k < strides.size(); k++)
+      if (tensor.shape[k] != 1) strides[k] *= static_cast<int64_t>(item);
+    return strides;
+  };
+  const std::vector<int64_t> from_steps = steps(from, from_item), to_steps = steps(to, to_item);
+  std::vector<CopyAxis> axes;
+  for (size_t k = 0; k < from_steps.size(); k++)
+    if (from.shape[k] != 1) axes.push_back({from.shape[k], from_steps[k], to_steps[k]});
+  // Axes may be visited in any order: let the destination be written forwards.
+  std::stable_sort(axes.begin(), axes.end(), [](const CopyAxis &a, const CopyAxis &b) {
+    return std::abs(a.to) > std::abs(b.to);
+  });
+  return axes;
+}
+
 bool copy_elements(const DLTensor &from, const DLTensor &to, int64_t *misfit) {
   for (int32_t k = 0; k < from.ndim; k++)
     if (from.shape[k] == 0) return true;
-  std::vector<Axis> axes = copy_axes(from, dtype_size(from.dtype), to, dtype_size(to.dtype));
+  std::vector<CopyAxis> axes = copy_axes(from, dtype_size(from.dtype), to, dtype_size(to.dtype));
   if (axes.empty()) axes.push_back({1, 0, 0});
   const Axis inner = axes.back();
   axes.pop_back();
@@ -273,7 +269,7 @@ bool copy_elements(const DLTensor &from, const DLTensor &to, int64_t *misfit) {
     }
     size_t k = axes.size();
     while (k > 0) {
-      const Axis &axis = axes[k - 1];
+      const CopyAxis &axis = axes[k - 1];
       source += axis.from;
       target += axis.to;
       if (++index[k - 1] < axis.length) break;

@@ -60,6 +60,14 @@ inline void *first_element(const DLTensor &tensor) {
   return static_cast<char *>(tensor.data) + tensor.byte_offset;
 }
 
+// The axes of a copy between tensors of one shape: steps in bytes, axes of length 1 left out, the
+// longest step of the destination first.
+struct CopyAxis {
+  int64_t length, from, to;
+};
+std::vector<CopyAxis> copy_axes(const DLTensor &from, uint64_t from_item, const DLTensor &to,
+                                uint64_t to_item);
+
 // Copies the elements of `from` to `to`: equal shapes, any strides, no overlap.  Where the dtypes
 // differ the values are converted; false if one does not fit, its position in *misfit.
 bool copy_elements(const DLTensor &from, const DLTensor &to, int64_t *misfit);

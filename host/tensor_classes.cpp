@@ -38,12 +38,13 @@ class ClassBuilder {
     for (size_t c = 0; c < call_.classes.size(); c++) {
       TensorClass &known = call_.classes[c];
       if (known.word == word && known.align_mask == position.alignment - 1 &&
-          lengths_[c] == position.lengths)
+          same_device(known.device, position.declared_device) && lengths_[c] == position.lengths)
         return known;
     }
     TensorClass made;
     made.word = word;
     made.align_mask = position.alignment - 1;
+    made.device = position.declared_device;
     made.rank = position.rank();
     made.item = dtype_size(position.given);
     call_.classes.push_back(std::move(made));

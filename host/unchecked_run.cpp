@@ -12,12 +12,12 @@
 namespace host {
 namespace {
 
-// Notes where a compact tensor in host memory lies; false for any other, and for one that may be
+// Notes where a compact tensor on the device lies; false for any other, and for one that may be
 // wrong.
-inline bool note_extent(const DLTensor *tensor, const DLDataType &dtype, uint32_t item,
-                        int32_t rank, const Extents &extents, uint32_t position) {
+inline bool note_extent(const DLTensor *tensor, const DLDevice &device, const DLDataType &dtype,
+                        uint32_t item, int32_t rank, const Extents &extents, uint32_t position) {
   if (!tensor || !same_dtype(tensor->dtype, dtype) || tensor->ndim != rank) return false;
-  if (tensor->device.device_type != kDLCPU || tensor->byte_offset != 0) return false;
+  if (!same_device(tensor->device, device) || tensor->byte_offset != 0) return false;
   if (rank > 0 && !tensor->shape) return false;
   uint64_t step = 1;
   bool overflow = false;
@@ -41,7 +41,8 @@ inline bool note_extent(const DLTensor *tensor, const DLDataType &dtype, uint32_
 bool note_extents(const tesseract_call &call, const RunRequest &request, const Extents &extents) {
   for (uint32_t i = 0; i < call.n_in; i++) {
     const Position &position = call.in[i];
-    if (!note_extent(request.in[i], position.given, position.item, position.rank(), extents, i))
+    if (!note_extent(request.in[i], position.declared_device, position.given, position.item,
+                     position.rank(), extents, i))
       return false;
   }
   for (uint32_t o = 0; o < call.n_out; o++) {
@@ -53,7 +54,8 @@ bool note_extents(const tesseract_call &call, const RunRequest &request, const E
     const DLDataType &dtype = declared ? position.declared : tensor->dtype;
     const uint32_t item = declared ? position.item : dtype_size(dtype);
     if (rank < 0 || rank > 64 || item == 0) return false;
-    if (!note_extent(tensor, dtype, item, rank, extents, call.n_in + o)) return false;
+    if (!note_extent(tensor, position.declared_device, dtype, item, rank, extents, call.n_in + o))
+      return false;
   }
   return true;
 }
@@ -100,6 +102,7 @@ bool run_unchecked(const tesseract_call &call, const RunRequest &request, const 
   frame.call = &call;
   frame.sink = nullptr;
   frame.error = nullptr;
+  frame.context_current = request.context_current;
   *status = invoke(call, frame, slot);
   if (*status != TESSERACT_OK) {
     Failure failure = component_failure(frame, *status);

@@ -52,9 +52,10 @@ typedef struct tesseract_open_options {
   uint32_t size;
   uint32_t flags;        /* TESSERACT_OPEN_… */
   tesseract_string json; /* the component's options as an object; an unknown key is an error.  The
-                            host takes "loader": the name of the loader to use, and the value
-                            "owner" of "threads": all functions of the component run on a thread
-                            of its own */
+                            host takes "loader": the name of the loader to use, the value "owner"
+                            of "threads": all functions of the component run on a thread of its
+                            own, and "check_pointers": true to look up in each call whether the
+                            addresses of tensors on a device are there (three driver calls each) */
   /* Takes what the component logs and prints; may be null: dropped.  Called from any thread, also
    * by several at once; must not call the component. */
   void (*log)(void *log_data, int32_t level, const char *text, uint64_t length);

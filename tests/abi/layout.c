@@ -1,6 +1,7 @@
 /* Where every member of every struct lies, on machines with pointers of 64 bits.  An offset that is
  * here once stays: members are only appended.  layout.py checks that none is missing. */
 #include <tesseract_host/ext/adopt.h>
+#include <tesseract_host/ext/device.h>
 #include <tesseract_host/ext/draft/many_seeds.h>
 #include <tesseract_host/ext/draft/python_call.h>
 #include <tesseract_host/ext/nested.h>
@@ -61,6 +62,16 @@ SIZE(tesseract_adopt_table, 16)
 OFFSET(tesseract_adopt_table, size, 0)
 OFFSET(tesseract_adopt_table, flags, 4)
 OFFSET(tesseract_adopt_table, output, 8)
+
+SIZE(tesseract_device_table, 56)
+OFFSET(tesseract_device_table, size, 0)
+OFFSET(tesseract_device_table, flags, 4)
+OFFSET(tesseract_device_table, available, 8)
+OFFSET(tesseract_device_table, locate, 16)
+OFFSET(tesseract_device_table, synchronize, 24)
+OFFSET(tesseract_device_table, order, 32)
+OFFSET(tesseract_device_table, copy, 40)
+OFFSET(tesseract_device_table, allocate, 48)
 
 SIZE(tesseract_reference_table, 24)
 OFFSET(tesseract_reference_table, size, 0)

@@ -1,0 +1,89 @@
+#include "context.h"
+
+#include <array>
+#include <atomic>
+#include <mutex>
+
+#include "../error.h"
+
+namespace host::cuda {
+namespace {
+
+constexpr int kMostDevices = 64;
+
+// Each is retained once, for the life of the process.
+std::array<std::atomic<Context>, kMostDevices> contexts;
+std::mutex mutex;
+
+Context primary_context(const Driver &driver, int ordinal) {
+  const int count = device_count();
+  if (ordinal < 0 || ordinal >= count || ordinal >= kMostDevices)
+    throw Failure(TESSERACT_ERROR_DEVICE, "there is no CUDA device " + std::to_string(ordinal) +
+                                              ", but " + std::to_string(count) +
+                                              ", counted from 0");
+  std::atomic<Context> &known = contexts[static_cast<size_t>(ordinal)];
+  if (Context context = known.load(std::memory_order_acquire)) return context;
+  const std::lock_guard lock(mutex);
+  if (Context context = known.load(std::memory_order_relaxed)) return context;
+  Device device = 0;
+  check(driver.device_get(&device, ordinal), "finding the device");
+  Context context = nullptr;
+  check(driver.context_retain(&context, device), "opening the device");
+  known.store(context, std::memory_order_release);
+  return context;
+}
+
+class ScopedEvent {
+ public:
+  ScopedEvent() { check(driver().event_create(&event_, kEventDisableTiming), "making an event"); }
+  ~ScopedEvent() { driver_->event_destroy(event_); }
+  ScopedEvent(const ScopedEvent &) = delete;
+  ScopedEvent &operator=(const ScopedEvent &) = delete;
+  Event get() const { return event_; }
+
+ private:
+  const Driver *driver_ = &driver();
+  Event event_ = nullptr;
+};
+
+}  // namespace
+
+CurrentContext::CurrentContext(int ordinal)
+    : driver_(driver()), context_(primary_context(driver_, ordinal)) {
+  check(driver_.context_push(context_), "making the device current");
+}
+
+CurrentContext::~CurrentContext() {
+  restore();
+}
+
+bool CurrentContext::restore() noexcept {
+  if (!pushed_) return true;
+  pushed_ = false;
+  Context popped = nullptr;
+  return driver_.context_pop(&popped) == kSuccess && popped == context_;
+}
+
+void refuse_capture(Stream stream, const char *why) {
+  int status = 0;
+  const Result result = driver().stream_is_capturing(stream, &status);
+  if (result != kStreamCaptureImplicit) check(result, "asking whether the stream is captured");
+  if (status == 0 && result == kSuccess) return;
+  throw Failure(TESSERACT_ERROR_DEVICE,
+                std::string("the call's stream is being captured into a graph, and ") + why);
+}
+
+void synchronize(Stream stream) {
+  refuse_capture(stream, "can't be waited for");
+  check(driver().stream_synchronize(stream), "waiting for the stream");
+}
+
+void order(Stream before, Stream after) {
+  if (before == after) return;
+  const Driver &cuda = driver();
+  const ScopedEvent event;
+  check(cuda.event_record(event.get(), before), "recording an event");
+  check(cuda.stream_wait_event(after, event.get(), 0), "making a stream wait");
+}
+
+}  // namespace host::cuda

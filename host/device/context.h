@@ -1,0 +1,38 @@
+// Contexts and streams of devices.
+#pragma once
+
+#include <dlpack/dlpack.h>
+
+#include "driver.h"
+
+namespace host::cuda {
+
+// Makes the primary context of a device current on this thread, and the caller's again at the end.
+// Throws Failure: unavailable, or device where there is no such device.
+class CurrentContext {
+ public:
+  explicit CurrentContext(int ordinal);
+  ~CurrentContext();
+  CurrentContext(const CurrentContext &) = delete;
+  CurrentContext &operator=(const CurrentContext &) = delete;
+
+  // Does what the destructor does; false if another context was on top of the stack.
+  bool restore() noexcept;
+
+ private:
+  const Driver &driver_;
+  Context context_;
+  bool pushed_ = true;
+};
+
+// Waits for a stream; throws Failure (device), with nothing attempted, if it is being captured.
+// The context is current.
+void synchronize(Stream stream);
+
+// Throws Failure (device) if the stream is being captured; `why` says what can't be.
+void refuse_capture(Stream stream, const char *why);
+
+// Work enqueued on `after` from now on begins when all of `before` is done.
+void order(Stream before, Stream after);
+
+}  // namespace host::cuda
