@@ -254,7 +254,7 @@ bool copy_elements(const DLTensor &from, const DLTensor &to, int64_t *misfit) {
     if (from.shape[k] == 0) return true;
   std::vector<CopyAxis> axes = copy_axes(from, dtype_size(from.dtype), to, dtype_size(to.dtype));
   if (axes.empty()) axes.push_back({1, 0, 0});
-  const Axis inner = axes.back();
+  const CopyAxis inner = axes.back();
   axes.pop_back();
   std::vector<int64_t> index(axes.size());
   const char *source = static_cast<const char *>(first_element(from));
