@@ -313,13 +313,18 @@ class CallBuilder {
 
   // Sets the first tensor on a device; the others must be on the same.
   void check_device(const Position &position, const Position *&first) const {
-    const int count = (cuda::driver(), cuda::device_count());
     const int32_t id = position.given_device.device_id;
-    if (id < 0 || id >= count)
-      throw Failure(TESSERACT_ERROR_DEVICE,
-                    quote(position.path) + " is on " + device_text(position.given_device) +
-                        ", but there are " + std::to_string(count) + ", counted from 0",
-                    position.path);
+    const std::string place = quote(position.path) + " is on " + device_text(position.given_device);
+    try {
+      cuda::driver();
+    } catch (const Failure &failure) {
+      throw Failure(failure.status, place + ", but " + failure.message, position.path);
+    }
+    if (id < 0 || id >= cuda::device_count())
+      throw Failure(
+          TESSERACT_ERROR_DEVICE,
+          place + ", but there are " + std::to_string(cuda::device_count()) + ", counted from 0",
+          position.path);
     if (!first) first = &position;
     if (id == first->given_device.device_id || component_.description.multi_device) return;
     throw Failure(TESSERACT_ERROR_DEVICE,

@@ -69,6 +69,7 @@ void check_complete(const tesseract_result &result, const tesseract_component &c
 OwnedTensor describe_destination(const DLTensor &destination) {
   OwnedTensor made = make_shape(destination.dtype, destination.ndim, destination.shape);
   made->dl_tensor.data = first_element(destination);
+  made->dl_tensor.device = destination.device;
   if (destination.strides)
     std::copy_n(destination.strides, destination.ndim, made->dl_tensor.strides);
   return made;

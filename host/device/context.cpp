@@ -54,14 +54,15 @@ CurrentContext::CurrentContext(int ordinal)
 }
 
 CurrentContext::~CurrentContext() {
-  restore();
+  Context popped = nullptr;
+  if (pushed_) driver_.context_pop(&popped);
 }
 
-bool CurrentContext::restore() noexcept {
-  if (!pushed_) return true;
+bool CurrentContext::restore() {
   pushed_ = false;
   Context popped = nullptr;
-  return driver_.context_pop(&popped) == kSuccess && popped == context_;
+  check(driver_.context_pop(&popped), "making the caller's context current again");
+  return popped == context_;
 }
 
 void refuse_capture(Stream stream, const char *why) {

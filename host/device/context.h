@@ -16,8 +16,9 @@ class CurrentContext {
   CurrentContext(const CurrentContext &) = delete;
   CurrentContext &operator=(const CurrentContext &) = delete;
 
-  // Does what the destructor does; false if another context was on top of the stack.
-  bool restore() noexcept;
+  // Does what the destructor does; false if another context was on top of the stack.  Throws
+  // Failure.
+  bool restore();
 
  private:
   const Driver &driver_;

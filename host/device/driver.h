@@ -20,8 +20,8 @@ using Address = unsigned long long;  // of device memory
 // same numbers.
 using Stream = uint64_t;
 
-constexpr Result kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kNotReady = 600,
-                 kStreamCaptureImplicit = 906;
+constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100,
+                 kNotReady = 600, kStreamCaptureImplicit = 906;
 constexpr unsigned kEventDisableTiming = 2, kHostAllocPortable = 1;
 constexpr int kAttributeMemoryPools = 115;  // of a device
 // Of a pointer.

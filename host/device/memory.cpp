@@ -16,16 +16,11 @@ Address address_of(const void *data) {
 
 // Memory of a tensor made here, freed when all work on the device is done: what still uses it, and
 // on which stream, is not known.
-void free_block(int ordinal, Address address) noexcept {
-  if (!address) return;
-  try {
-    const cuda::CurrentContext context(ordinal);
-    const cuda::Driver &driver = cuda::driver();
-    driver.context_synchronize();
-    driver.free(address);
-  } catch (const Failure &) {
-    // The driver is lost, and the memory with it.
-  }
+void free_block(int ordinal, Address address) {
+  const cuda::CurrentContext context(ordinal);
+  const cuda::Driver &driver = cuda::driver();
+  driver.context_synchronize();
+  driver.free(address);
 }
 
 bool has_pools(int ordinal) {
@@ -57,7 +52,14 @@ struct Held {
 
 void free_held(DLManagedTensorVersioned *tensor) {
   const std::unique_ptr<Held> held(static_cast<Held *>(tensor->manager_ctx));
-  free_block(held->ordinal, address_of(tensor->dl_tensor.data));
+  const Address address = address_of(tensor->dl_tensor.data);
+  // A second try, since otherwise the memory is lost; it is where the driver is lost, too.
+  for (int tries = 0; address && tries < 2; tries++) {
+    try {
+      return free_block(held->ordinal, address);
+    } catch (const Failure &) {
+    }
+  }
 }
 
 // A copy as rows of equal distance: the innermost compact run, and one axis of rows; what is left
@@ -192,8 +194,9 @@ namespace cuda {
 DLDevice locate(const void *address) {
   const Driver &cuda = driver();
   unsigned type = 0;
-  if (cuda.pointer_attribute(&type, kPointerMemoryType, address_of(address)) != kSuccess)
-    return kHost;
+  const Result result = cuda.pointer_attribute(&type, kPointerMemoryType, address_of(address));
+  if (result == kInvalidValue) return kHost;
+  check(result, "asking for an address");
   unsigned managed = 0;
   int ordinal = 0;
   check(cuda.pointer_attribute(&managed, kPointerIsManaged, address_of(address)),

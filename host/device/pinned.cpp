@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 
+#include "../error.h"
 #include "../tensor.h"
 
 namespace host::cuda {
@@ -54,6 +55,7 @@ void reap(Pool &pool, const Driver &driver) {
 // Gives the driver back what nobody uses, until `bytes` more are within the bound.
 bool make_room(Pool &pool, const Driver &driver, size_t bytes) {
   const size_t limit = pinned_limit();
+  if (bytes > limit) return false;
   for (std::vector<Block> &blocks : pool.free) {
     while (pool.bytes + bytes > limit && !blocks.empty()) {
       driver.free_host(blocks.back().data);
@@ -123,20 +125,15 @@ size_t pinned_bytes() {
 }
 
 PinnedBlocks::~PinnedBlocks() {
-  Pool &all = pool();
-  for (const Block &block : blocks_) {
-    if (!block.pinned) {
-      std::free(block.data);
-      continue;
-    }
-    try {
-      driver().free_host(block.data);
-    } catch (...) {
-      // The driver is lost, and the memory with it.
-    }
-    const std::lock_guard lock(all.mutex);
-    all.bytes -= block.bytes;
+  if (blocks_.empty()) return;
+  try {
+    const Driver &cuda = driver();
+    if (cuda.stream_synchronize(stream_) == kSuccess || cuda.context_synchronize() == kSuccess)
+      reuse();
+  } catch (const Failure &) {
+    // The driver is lost.
   }
+  // Copies may still run into what is left: it is never freed.
 }
 
 void *PinnedBlocks::take(size_t bytes) {

@@ -12,8 +12,7 @@ namespace host::cuda {
 class PinnedBlocks {
  public:
   PinnedBlocks(int ordinal, Stream stream) : ordinal_(ordinal), stream_(stream) {}
-  // Without `finish` or `reuse`: something failed, and the blocks are freed, which waits for their
-  // copies.
+  // Without `finish` or `reuse` something has failed: copies that may still run are waited for.
   ~PinnedBlocks();
   PinnedBlocks(const PinnedBlocks &) = delete;
   PinnedBlocks &operator=(const PinnedBlocks &) = delete;

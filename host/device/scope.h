@@ -26,7 +26,8 @@ int32_t with_context(Frame &frame, Body &&body) noexcept {
   try {
     cuda::CurrentContext context(frame.call->device.device_id);
     const int32_t status = body();
-    return context.restore() || status != TESSERACT_OK ? status : other_context(frame);
+    if (status != TESSERACT_OK) return status;
+    return context.restore() ? status : other_context(frame);
   } catch (const Failure &failure) {
     return frame_error(&frame.shown, failure.status, failure.path, failure.message);
   }

@@ -1,5 +1,6 @@
 // Exported: primary contexts, contexts of programs, the stack.
 #include "calls.h"
+#include "driver.h"
 #include "streams.h"
 
 using namespace fake;
@@ -16,14 +17,15 @@ Context *primary(Ordinal device) {
 
 }  // namespace
 
-FAKE_CUDA_EXPORT Result cuDevicePrimaryCtxRetain(Context **context, Ordinal device) {
+FAKE_CUDA_EXPORT Result cuDevicePrimaryCtxRetain(void **context, Ordinal device) {
   static Function function("cuDevicePrimaryCtxRetain");
   return call(function, Need::initialized, [&]() -> Result {
     if (!context) return INVALID_VALUE;
-    *context = primary(device);
-    if (!*context) return INVALID_DEVICE;
-    (*context)->retains++;
-    (*context)->alive = true;
+    Context *retained = primary(device);
+    if (!retained) return INVALID_DEVICE;
+    retained->retains++;
+    retained->alive = true;
+    *context = retained;
     return SUCCESS;
   });
 }
@@ -75,18 +77,19 @@ FAKE_CUDA_EXPORT Result cuDevicePrimaryCtxSetFlags_v2(Ordinal device, unsigned f
   });
 }
 
-FAKE_CUDA_EXPORT Result cuCtxCreate_v2(Context **context, unsigned flags, Ordinal device) {
+FAKE_CUDA_EXPORT Result cuCtxCreate_v2(void **context, unsigned flags, Ordinal device) {
   static Function function("cuCtxCreate_v2");
   return call(function, Need::initialized, [&]() -> Result {
     if (!context) return INVALID_VALUE;
     if (!primary(device)) return INVALID_DEVICE;
-    *context = create_context(device, flags);
-    push_context(*context);
+    Context *created = create_context(device, flags);
+    push_context(created);
+    *context = created;
     return SUCCESS;
   });
 }
 
-FAKE_CUDA_EXPORT Result cuCtxDestroy_v2(Context *handle) {
+FAKE_CUDA_EXPORT Result cuCtxDestroy_v2(void *handle) {
   static Function function("cuCtxDestroy_v2");
   return give_back(function, Need::initialized, [&]() -> Result {
     Context *context = context_of(handle);
@@ -97,7 +100,7 @@ FAKE_CUDA_EXPORT Result cuCtxDestroy_v2(Context *handle) {
   });
 }
 
-FAKE_CUDA_EXPORT Result cuCtxPushCurrent_v2(Context *handle) {
+FAKE_CUDA_EXPORT Result cuCtxPushCurrent_v2(void *handle) {
   static Function function("cuCtxPushCurrent_v2");
   return call(function, Need::initialized, [&]() -> Result {
     Context *context = context_of(handle);
@@ -107,7 +110,7 @@ FAKE_CUDA_EXPORT Result cuCtxPushCurrent_v2(Context *handle) {
   });
 }
 
-FAKE_CUDA_EXPORT Result cuCtxPopCurrent_v2(Context **context) {
+FAKE_CUDA_EXPORT Result cuCtxPopCurrent_v2(void **context) {
   static Function function("cuCtxPopCurrent_v2");
   return give_back(function, Need::initialized, [&]() -> Result {
     Context *popped = pop_context();
@@ -120,7 +123,7 @@ FAKE_CUDA_EXPORT Result cuCtxPopCurrent_v2(Context **context) {
   });
 }
 
-FAKE_CUDA_EXPORT Result cuCtxSetCurrent(Context *handle) {
+FAKE_CUDA_EXPORT Result cuCtxSetCurrent(void *handle) {
   static Function function("cuCtxSetCurrent");
   return call(function, Need::initialized, [&]() -> Result {
     Context *context = handle ? context_of(handle) : nullptr;
@@ -131,7 +134,7 @@ FAKE_CUDA_EXPORT Result cuCtxSetCurrent(Context *handle) {
   });
 }
 
-FAKE_CUDA_EXPORT Result cuCtxGetCurrent(Context **context) {
+FAKE_CUDA_EXPORT Result cuCtxGetCurrent(void **context) {
   static Function function("cuCtxGetCurrent");
   return call(function, Need::initialized, [&]() -> Result {
     if (!context) return INVALID_VALUE;
@@ -160,7 +163,7 @@ FAKE_CUDA_EXPORT Result cuCtxSynchronize() {
   });
 }
 
-FAKE_CUDA_EXPORT Result cuCtxEnablePeerAccess(Context *, unsigned) {
+FAKE_CUDA_EXPORT Result cuCtxEnablePeerAccess(void *, unsigned) {
   static Function function("cuCtxEnablePeerAccess");
   return call(function, Need::context, [&]() -> Result { return NOT_SUPPORTED; });
 }

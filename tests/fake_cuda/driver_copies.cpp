@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "calls.h"
+#include "driver.h"
 #include "streams.h"
 
 using namespace fake;

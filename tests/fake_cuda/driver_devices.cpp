@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "calls.h"
+#include "driver.h"
 #include "memory.h"
 
 using namespace fake;

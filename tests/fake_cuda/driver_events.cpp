@@ -1,5 +1,6 @@
 // Exported: events.
 #include "calls.h"
+#include "driver.h"
 #include "streams.h"
 
 using namespace fake;
@@ -16,7 +17,7 @@ Result forbidden_question(const Event &event) {
 
 }  // namespace
 
-FAKE_CUDA_EXPORT Result cuEventCreate(Event **event, unsigned flags) {
+FAKE_CUDA_EXPORT Result cuEventCreate(void **event, unsigned flags) {
   static Function function("cuEventCreate");
   return call(function, Need::context, [&]() -> Result {
     if (!event || flags > 7) return INVALID_VALUE;
@@ -25,7 +26,7 @@ FAKE_CUDA_EXPORT Result cuEventCreate(Event **event, unsigned flags) {
   });
 }
 
-FAKE_CUDA_EXPORT Result cuEventDestroy_v2(Event *handle) {
+FAKE_CUDA_EXPORT Result cuEventDestroy_v2(void *handle) {
   static Function function("cuEventDestroy_v2");
   return give_back(function, Need::context, [&]() -> Result {
     Event *event = event_of(handle);
@@ -37,7 +38,7 @@ FAKE_CUDA_EXPORT Result cuEventDestroy_v2(Event *handle) {
   });
 }
 
-FAKE_CUDA_EXPORT Result cuEventRecord(Event *handle, void *stream_handle) {
+FAKE_CUDA_EXPORT Result cuEventRecord(void *handle, void *stream_handle) {
   static Function function("cuEventRecord");
   return call(function, Need::context, [&]() -> Result {
     Event *event = event_of(handle);
@@ -52,7 +53,7 @@ FAKE_CUDA_EXPORT Result cuEventRecord(Event *handle, void *stream_handle) {
   });
 }
 
-FAKE_CUDA_EXPORT Result cuEventQuery(Event *handle) {
+FAKE_CUDA_EXPORT Result cuEventQuery(void *handle) {
   static Function function("cuEventQuery");
   return call(function, Need::context, [&]() -> Result {
     Event *event = event_of(handle);
@@ -64,7 +65,7 @@ FAKE_CUDA_EXPORT Result cuEventQuery(Event *handle) {
   });
 }
 
-FAKE_CUDA_EXPORT Result cuEventSynchronize(Event *handle) {
+FAKE_CUDA_EXPORT Result cuEventSynchronize(void *handle) {
   static Function function("cuEventSynchronize");
   return call(function, Need::context, [&]() -> Result {
     Event *event = event_of(handle);
@@ -74,7 +75,7 @@ FAKE_CUDA_EXPORT Result cuEventSynchronize(Event *handle) {
   });
 }
 
-FAKE_CUDA_EXPORT Result cuEventElapsedTime(float *milliseconds, Event *begin, Event *end) {
+FAKE_CUDA_EXPORT Result cuEventElapsedTime(float *milliseconds, void *begin, void *end) {
   static Function function("cuEventElapsedTime");
   return call(function, Need::context, [&]() -> Result {
     const Event *first = event_of(begin), *second = event_of(end);

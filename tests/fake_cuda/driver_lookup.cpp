@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 
 #include "calls.h"
+#include "driver.h"
 
 using namespace fake;
 

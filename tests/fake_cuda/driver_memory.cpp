@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "calls.h"
+#include "driver.h"
 #include "streams.h"
 
 using namespace fake;
@@ -41,8 +42,8 @@ Result free_device(Pointer pointer) {
   if (!block) return INVALID_VALUE;
   const bool here = usable_here(*block);
   Context &context = *current_context();
-  const Result forbidden = forbidden_unsafe();
-  const Result waited = forbidden || context.sticky ? forbidden : wait_for(context);
+  if (const Result forbidden = forbidden_unsafe()) return forbidden;
+  const Result waited = context.sticky ? SUCCESS : wait_for(context);
   mark_freed(*block);
   release_pages(*block);
   return here ? waited : INVALID_VALUE;

@@ -1,10 +1,11 @@
 // Exported: streams.
 #include "calls.h"
+#include "driver.h"
 #include "streams.h"
 
 using namespace fake;
 
-FAKE_CUDA_EXPORT Result cuStreamCreate(Stream **stream, unsigned flags) {
+FAKE_CUDA_EXPORT Result cuStreamCreate(void **stream, unsigned flags) {
   static Function function("cuStreamCreate");
   return call(function, Need::context, [&]() -> Result {
     if (!stream || flags > 1) return INVALID_VALUE;
@@ -13,7 +14,7 @@ FAKE_CUDA_EXPORT Result cuStreamCreate(Stream **stream, unsigned flags) {
   });
 }
 
-FAKE_CUDA_EXPORT Result cuStreamCreateWithPriority(Stream **stream, unsigned flags, int) {
+FAKE_CUDA_EXPORT Result cuStreamCreateWithPriority(void **stream, unsigned flags, int) {
   static Function function("cuStreamCreateWithPriority");
   return call(function, Need::context, [&]() -> Result {
     if (!stream || flags > 1) return INVALID_VALUE;
@@ -72,7 +73,7 @@ FAKE_CUDA_EXPORT Result cuStreamIsCapturing(void *handle, int *status) {
   });
 }
 
-FAKE_CUDA_EXPORT Result cuStreamWaitEvent(void *handle, Event *event_handle, unsigned flags) {
+FAKE_CUDA_EXPORT Result cuStreamWaitEvent(void *handle, void *event_handle, unsigned flags) {
   static Function function("cuStreamWaitEvent");
   return call(function, Need::context, [&]() -> Result {
     Stream *stream = stream_of(handle);
@@ -83,7 +84,7 @@ FAKE_CUDA_EXPORT Result cuStreamWaitEvent(void *handle, Event *event_handle, uns
   });
 }
 
-FAKE_CUDA_EXPORT Result cuStreamGetCtx(void *handle, Context **context) {
+FAKE_CUDA_EXPORT Result cuStreamGetCtx(void *handle, void **context) {
   static Function function("cuStreamGetCtx");
   return call(function, Need::context, [&]() -> Result {
     Stream *stream = stream_of(handle);

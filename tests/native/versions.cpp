@@ -88,7 +88,7 @@ TEST_F(Versions, LastByteCounts) {
 // ---- Flags and reserved members -----------------------------------------------------------------
 
 TEST_F(Versions, UnknownFlags) {
-  for (const uint32_t flag : {2u, 1u << 31}) {
+  for (const uint32_t flag : {4u, 1u << 31}) {
     tesseract_call_options call = TESSERACT_CALL_OPTIONS_INIT;
     call.flags = flag;
     EXPECT_TRUE(fails(evaluate(square, inputs, nullptr, &call), TESSERACT_ERROR_VERSION, {"flag"}));
