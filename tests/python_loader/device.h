@@ -96,6 +96,7 @@ class DeviceCall {
     std::string path;
     bool on_device = true;
     int32_t device = 0;
+    bool has_tensor = true;
   };
 
   DeviceCall(const Component &component, int32_t endpoint, const std::vector<Leaf> &inputs,
@@ -173,7 +174,9 @@ class DeviceCall {
       for (size_t i = 0; i < given.size(); i++) {
         tensors[i] = tesseract_float64(nullptr, 1, lengths);
         if (given[i].on_device) tensors[i].device = {kDLCUDA, given[i].device};
-        items.push_back({{given[i].path.data(), given[i].path.size()}, &tensors[i], nullptr});
+        items.push_back({{given[i].path.data(), given[i].path.size()},
+                         given[i].has_tensor ? &tensors[i] : nullptr,
+                         nullptr});
       }
       leaves.count = static_cast<int64_t>(items.size());
       leaves.items = items.data();

@@ -152,7 +152,8 @@ TEST_F(Devices, OfDerivativesAreThoseOfTheCaller) {
       }
     }
   }
-  DeviceCall jacobian(component, TESSERACT_ENDPOINT_JACOBIAN, {{"x"}}, {{"y"}}, {{"x"}});
+  DeviceCall jacobian(component, TESSERACT_ENDPOINT_JACOBIAN, {{"x"}}, {{"y", false, 0, false}},
+                      {{"x", false, 0, false}});
   for (int i = 0; i < 3; i++) {
     ASSERT_EQ(jacobian.run({&x.tensor}), TESSERACT_OK) << jacobian.failure.message;
     const DLTensor *found = jacobian.output();
