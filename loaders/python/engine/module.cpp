@@ -16,7 +16,7 @@ namespace {
 
 // As in tesseract_host/_engine.py.
 constexpr const char *kName = "tesseract_host._native._engine";
-constexpr long kRevision = 1;
+constexpr long kRevision = 2;
 
 // Runs a function and leaves the exception set where it throws.
 template <typename Function>

@@ -169,13 +169,21 @@ def device_shape_and_dtype(value: Any) -> tuple[tuple[int, ...], str]:
         ) from None
 
 
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of an array, of whatever library, or of what NumPy makes one."""
+    if hasattr(value, "shape"):
+        return tuple(value.shape)
+    return device_shape_and_dtype(value)[0] if is_device_object(value) else np.shape(value)
+
+
 def _dlpack_shape_and_dtype(value: Any) -> tuple[tuple[int, ...], str]:
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if shape is not None and dtype is not None:
         return tuple(shape), str(dtype).rpartition(".")[2]
-    if _engine.native is not None:
+    library = _engine.library()
+    if library is not None:
         try:
-            return _engine.native.device_shape_and_dtype(value)  # type: ignore[no-any-return]
+            return library.device_shape_and_dtype(value)  # type: ignore[no-any-return]
         except ValueError as error:
             reason = str(error)
     else:
