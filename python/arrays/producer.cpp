@@ -62,14 +62,23 @@ Ref lengths_tuple(PyObject *value, const char *what) {
   return tuple;
 }
 
-// Counts elements; throws where their bytes overflow 63 bits.
-void check_size(const DLTensor &tensor) {
+// Whether the bytes of the elements fit in 63 bits.
+bool has_possible_size(const DLTensor &tensor) {
   int64_t bytes = item_bytes(tensor.dtype);
   bool is_empty = false;
   for (int32_t i = 0; i < tensor.ndim; i++) is_empty |= tensor.shape[i] == 0;
   for (int32_t i = 0; !is_empty && i < tensor.ndim; i++) {
-    if (__builtin_mul_overflow(bytes, tensor.shape[i], &bytes)) refuse("has an impossible shape");
+    if (__builtin_mul_overflow(bytes, tensor.shape[i], &bytes)) return false;
   }
+  return true;
+}
+
+constexpr int64_t kFar = int64_t{1} << 46;  // more than any address space has
+
+// Whether steps of so many bytes along an axis stay within an address space.
+bool is_near(int64_t step, int64_t length) {
+  int64_t reach = 0;
+  return !__builtin_mul_overflow(step, length, &reach) && reach <= kFar && reach >= -kFar;
 }
 
 // Strides that are no multiple of the element's size, or reach too far, are nothing we can say.
@@ -77,16 +86,11 @@ void read_strides(PyObject *value, DLTensor &tensor, int64_t *strides) {
   const Ref tuple = lengths_tuple(value, "strides");
   if (PyTuple_GET_SIZE(tuple.get()) != tensor.ndim) refuse("has strides of another rank");
   const int64_t item = item_bytes(tensor.dtype);
-  constexpr int64_t kFar = int64_t{1} << 46;  // more than any address space has
   for (int32_t i = 0; i < tensor.ndim; i++) {
     const auto step = integer<long long>(PyTuple_GET_ITEM(tuple.get(), i), "stride");
     const bool matters = tensor.shape[i] > 1;
     if (matters && step % item != 0) refuse("has a stride that is no multiple of the element size");
-    int64_t reach = 0;
-    if (matters &&
-        (__builtin_mul_overflow(step, tensor.shape[i], &reach) || reach > kFar || reach < -kFar)) {
-      refuse("has an impossible stride");
-    }
+    if (matters && !is_near(step, tensor.shape[i])) refuse("has an impossible stride");
     strides[i] = matters ? step / item : 1;
   }
   tensor.strides = strides;
@@ -127,6 +131,14 @@ bool is_on_cuda(PyObject *object) {
 }  // namespace
 
 bool Producer::read(PyObject *object, uint64_t consumer) {
+  return read_from(object, consumer, Where::device);
+}
+
+bool Producer::read_anywhere(PyObject *object, uint64_t consumer) {
+  return read_from(object, consumer, Where::anywhere);
+}
+
+bool Producer::read_from(PyObject *object, uint64_t consumer, Where where) {
   if (device_array_type() && is_device_array(object)) {
     tensor_ = live(object);
     stream_ = as_device_array(object)->stream;
@@ -142,9 +154,13 @@ bool Producer::read(PyObject *object, uint64_t consumer) {
     // For types that the interface lacks, say.
     if (!is_on_cuda(object)) throw;
     PyErr_Clear();
-    return read_dlpack(object, consumer);
+    return read_dlpack(object, consumer, where);
   }
-  if (!interface) return read_dlpack(object, consumer);
+  if (!interface) return read_dlpack(object, consumer, where);
+  // Version 2 knows no streams: work may be pending that only DLPack's exchange waits for.
+  const bool tells_stream =
+      !PyDict_Check(interface.get()) || PyDict_GetItemString(interface.get(), "stream");
+  if (!tells_stream && read_dlpack(object, consumer, Where::device)) return true;
   read_interface(interface.get());
   return true;
 }
@@ -176,7 +192,7 @@ void Producer::read_interface(PyObject *interface) {
         integer<long long>(PyTuple_GET_ITEM(shape.get(), i), "length");
     if (lengths_[static_cast<size_t>(i)] < 0) refuse("has a negative length");
   }
-  check_size(tensor_);
+  if (!has_possible_size(tensor_)) refuse("has an impossible shape");
   if (PyObject *strides = entry(interface, "strides")) {
     read_strides(strides, tensor_, lengths_.get() + rank);
   }
@@ -201,12 +217,14 @@ void Producer::read_interface(PyObject *interface) {
 namespace {
 
 // Some producers know nothing of versions.
-Ref ask_for_capsule(PyObject *method, uint64_t consumer) {
+Ref ask_for_capsule(PyObject *method, uint64_t consumer, bool on_device) {
   const Ref none = own(PyTuple_New(0));
   const Ref keywords = own(PyDict_New());
-  // What comes from the legacy default stream waits for all that wait for others.
-  const Ref stream = own(PyLong_FromUnsignedLongLong(consumer ? consumer : 1));
-  check(PyDict_SetItemString(keywords.get(), "stream", stream.get()));
+  if (on_device) {
+    // What comes from the legacy default stream waits for all that wait for others.
+    const Ref stream = own(PyLong_FromUnsignedLongLong(consumer ? consumer : 1));
+    check(PyDict_SetItemString(keywords.get(), "stream", stream.get()));
+  }
   const Ref version = own(Py_BuildValue("(ii)", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION));
   check(PyDict_SetItemString(keywords.get(), "max_version", version.get()));
   Ref capsule(PyObject_Call(method, none.get(), keywords.get()));
@@ -217,14 +235,29 @@ Ref ask_for_capsule(PyObject *method, uint64_t consumer) {
   return own(PyObject_Call(method, none.get(), keywords.get()));
 }
 
+bool is_cuda(DLDevice device) {
+  return device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged;
+}
+
+bool is_read_by_processor(DLDevice device) {
+  return device.device_type == kDLCPU || device.device_type == kDLCUDAHost ||
+         device.device_type == kDLROCMHost;
+}
+
 }  // namespace
 
-bool Producer::read_dlpack(PyObject *object, uint64_t consumer) {
+bool Producer::read_dlpack(PyObject *object, uint64_t consumer, Where where) {
   const Ref method = attribute(object, "__dlpack__");
   DLDevice device{};
   if (!method || !read_device(object, device)) return false;
-  if (device.device_type != kDLCUDA && device.device_type != kDLCUDAManaged) return false;
-  capsule_ = ask_for_capsule(method.get(), consumer);
+  if (!is_cuda(device)) {
+    if (where == Where::device) return false;
+    if (!is_read_by_processor(device)) {
+      throw BadArray{"it is on a device of the type " + std::to_string(device.device_type) +
+                     " (of DLPack): only the host and CUDA devices are known"};
+    }
+  }
+  capsule_ = ask_for_capsule(method.get(), consumer, is_cuda(device));
   if (PyCapsule_IsValid(capsule_.get(), "dltensor_versioned")) {
     const auto *managed = static_cast<const DLManagedTensorVersioned *>(
         PyCapsule_GetPointer(capsule_.get(), "dltensor_versioned"));
@@ -239,6 +272,9 @@ bool Producer::read_dlpack(PyObject *object, uint64_t consumer) {
   } else {
     throw BadArray{"its __dlpack__ gave no DLPack capsule but " + type_name(capsule_.get())};
   }
+  if (is_cuda(device) != is_cuda(tensor_.device)) {
+    throw BadArray{"its __dlpack__ gave memory of another device than __dlpack_device__ says"};
+  }
   return true;
 }
 
@@ -249,8 +285,22 @@ void Producer::take(const DLTensor &tensor) {
     throw BadArray{"its __dlpack__ gave a tensor of rank " + std::to_string(tensor.ndim)};
   }
   if (!name_of(tensor.dtype)) throw BadArray{"its __dlpack__ gave elements of an unknown dtype"};
+  if (tensor.ndim > 0 && !tensor.shape) throw BadArray{"its __dlpack__ gave no shape"};
   for (int32_t i = 0; i < tensor.ndim; i++) {
     if (tensor.shape[i] < 0) throw BadArray{"its __dlpack__ gave a negative length"};
+  }
+  if (!has_possible_size(tensor)) throw BadArray{"its __dlpack__ gave an impossible shape"};
+  for (int32_t i = 0; tensor.strides && i < tensor.ndim; i++) {
+    int64_t step = 0;
+    if (tensor.shape[i] > 1 &&
+        (__builtin_mul_overflow(tensor.strides[i], item_bytes(tensor.dtype), &step) ||
+         !is_near(step, tensor.shape[i]))) {
+      throw BadArray{"its __dlpack__ gave an impossible stride"};
+    }
+  }
+  if (size_of(tensor) > 0 && !tensor.data) throw BadArray{"its __dlpack__ gave a null pointer"};
+  if (!is_cuda(tensor.device) && !is_read_by_processor(tensor.device)) {
+    throw BadArray{"its __dlpack__ gave memory of an unknown kind of device"};
   }
 }
 

@@ -13,7 +13,7 @@ from tesseract_host._failures import exception
 from tesseract_host.loader import Component, live
 
 NAME = "tesseract_host._native._host"
-REVISION = 2
+REVISION = 3
 
 Arrays: TypeAlias = Mapping[str, Any]  # NumPy arrays by leaf path
 
