@@ -33,11 +33,6 @@ NUMBERS = {
     "abstract_eval": 5,
 }
 
-# Of the binding's `prepare`
-NO_COPY = 1
-STAGED = 2
-RESULTS_ON_DEVICE = 4
-
 MOST_WAYS = 16  # that a component remembers calls for
 
 
@@ -86,7 +81,7 @@ class NativeClient:
     @property
     def gpu_transport(self) -> str:
         """"cuda_ipc" where it takes arrays in CUDA memory as they are, else "none"."""
-        return "cuda_ipc" if "cuda" in self.description["devices"] else "none"
+        return "cuda_ipc" if self._host.takes_cuda else "none"
 
     @property
     def description(self) -> dict[str, Any]:
@@ -182,14 +177,16 @@ class Calls:
     """What becomes of arguments that no remembered call serves."""
 
     def __init__(self, host: HostComponent, way: Way) -> None:
-        from tesseract_host._host import binding
+        from tesseract_host import _host
 
         self._native = host._native
         self._way = way
-        self._flags = (NO_COPY * (not way.allow_copy)) | (STAGED * way.staged)
-        if "cuda" in host.description["devices"] and not way.staged:
-            self._flags |= RESULTS_ON_DEVICE
-        self._reader = Reader(binding().given, way.stream, way.allow_copy)
+        self._flags = 0 if way.allow_copy else _host.NO_COPY
+        if way.staged:
+            self._flags |= _host.STAGED
+        elif host.takes_cuda:
+            self._flags |= _host.RESULTS_ON_DEVICE
+        self._reader = Reader(_host.binding().given, way.stream, way.allow_copy)
         self._name = host.name
         self._inputs = _leaf_tree.tree(host.description["inputs"])
         self._outputs = _leaf_tree.tree(host.description["outputs"])

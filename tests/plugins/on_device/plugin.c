@@ -35,7 +35,9 @@ typedef int32_t (*launch_scale)(void *stream, uint64_t to, uint64_t from, uint64
 static launch_scale find_kernel(void) {
   const char *name = getenv("TESSERACT_HOST_CUDA_DRIVER");
   void *driver = name ? dlopen(name, RTLD_NOW | RTLD_NOLOAD) : NULL;
-  return driver ? (launch_scale)dlsym(driver, "fake_cuda_launch_scale") : NULL;
+  launch_scale found = NULL;
+  if (driver) *(void **)&found = dlsym(driver, "fake_cuda_launch_scale");
+  return found;
 }
 
 static int32_t twice(tesseract_frame *frame, const DLTensor *from, const DLTensor *to) {
@@ -53,6 +55,8 @@ static int32_t twice(tesseract_frame *frame, const DLTensor *from, const DLTenso
       ((double *)to->data)[i] = 2.0 * ((const double *)from->data)[i];
     return TESSERACT_OK;
   }
+  if (to->device.device_type == kDLCPU)
+    return tesseract_fail(frame, TESSERACT_ERROR_DEVICE, "y", "its kernel writes to the device");
   const launch_scale kernel = find_kernel();
   if (!kernel) return tesseract_fail(frame, TESSERACT_ERROR_UNAVAILABLE, NULL, "no fake driver");
   if (elements(from) == 0) return TESSERACT_OK;
