@@ -36,7 +36,6 @@ class NativeClient:
 
     kind = "native"
     uses_jax = False
-    gpu_transport = "none"
     output_format = None
 
     def __init__(
@@ -62,6 +61,11 @@ class NativeClient:
         ]
         calls = Calls(self._host)
         self._callers = {name: calls.endpoint(name) for name in self.names if name in NUMBERS}
+
+    @property
+    def gpu_transport(self) -> str:
+        """"cuda_ipc" where it takes arrays in CUDA memory as they are, else "none"."""
+        return "cuda_ipc" if "cuda" in self.description["devices"] else "none"
 
     @property
     def description(self) -> dict[str, Any]:

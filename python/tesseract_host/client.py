@@ -76,6 +76,9 @@ class Tesseract:
         *,
         threads: Threads = "serial",
         export_pythonpath: bool = False,
+        stream_ordered: bool = False,
+        device_read_only: bool = False,
+        device_escapes: Literal["error", "warning"] = "error",
     ) -> Tesseract:
         """Opens a module, which runs in this process, by its file or as it was imported.
 
@@ -99,6 +102,11 @@ class Tesseract:
                 component's own, on which callers wait.
             export_pythonpath: adds the module's folder to `PYTHONPATH`, for modules whose child
                 processes import what lies beside it.
+            stream_ordered, device_read_only, device_escapes: of calls from compiled code with
+                arrays in CUDA memory, with `gpu_transport="cuda_ipc"`.  The module enqueues its
+                work on the call's stream, which is not waited for; `__cuda_array_interface__` of
+                inputs says read-only; an input that is kept beyond the call is logged and fails
+                nothing.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -123,6 +131,9 @@ class Tesseract:
             "stream_logs": stream_logs,
             "threads": threads,
             "export_pythonpath": export_pythonpath,
+            "stream_ordered": stream_ordered,
+            "device_read_only": device_read_only,
+            "device_escapes": None if device_escapes == "error" else device_escapes,
         }
         client = Client(tesseract_api, options)
         config = client.component.settings.get_config()
