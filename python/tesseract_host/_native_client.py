@@ -64,7 +64,7 @@ class NativeClient:
 
     @property
     def gpu_transport(self) -> str:
-        """ "cuda_ipc" where it takes arrays in CUDA memory as they are, else "none"."""
+        """Whether it takes arrays in CUDA memory as they are: "cuda_ipc", else "none"."""
         return "cuda_ipc" if "cuda" in self.description["devices"] else "none"
 
     @property

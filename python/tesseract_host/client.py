@@ -102,11 +102,11 @@ class Tesseract:
                 component's own, on which callers wait.
             export_pythonpath: adds the module's folder to `PYTHONPATH`, for modules whose child
                 processes import what lies beside it.
-            stream_ordered, device_read_only, device_escapes: of calls from compiled code with
-                arrays in CUDA memory, with `gpu_transport="cuda_ipc"`.  The module enqueues its
-                work on the call's stream, which is not waited for; `__cuda_array_interface__` of
-                inputs says read-only; an input that is kept beyond the call is logged and fails
-                nothing.
+            stream_ordered: with `gpu_transport="cuda_ipc"`, of calls from compiled code: the
+                module enqueues its work on the call's stream, which is not waited for.
+            device_read_only: likewise; what `__cuda_array_interface__` says of inputs.
+            device_escapes: likewise; "warning" if an input in device memory that the module keeps
+                beyond the call is to be logged only.
 
         Raises:
             FileNotFoundError: there is no such file.
