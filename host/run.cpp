@@ -75,13 +75,16 @@ inline bool establish(const TensorClass &c, const DLTensor *first, const Scratch
   return !overflow && shape.bytes <= PTRDIFF_MAX;
 }
 
-// What each tensor of a class must be, in registers.  Rank -1: any, read from memory.
+constexpr uint64_t host_device = std::bit_cast<uint64_t>(kHost);
+
+// What each tensor of a class must be, in registers.  Rank -1: any, read from memory, as is the
+// device then.
 template <int Rank>
 class Expectation {
  public:
   Expectation(const TensorClass &c, const Extents &extents)
       : word_(c.word),
-        device_(std::bit_cast<uint64_t>(c.device)),
+        device_(Rank >= 0 ? host_device : std::bit_cast<uint64_t>(c.device)),
         align_mask_(c.align_mask),
         extents_(extents),
         rank_(c.rank) {}
@@ -92,7 +95,7 @@ class Expectation {
     if (!tensor) return false;
     const auto address = reinterpret_cast<uint64_t>(tensor->data);
     if (address == 0 || (address & align_mask_)) return false;
-    if (load_word(tensor, offsetof(DLTensor, device)) != device_) return false;
+    if (load_word(tensor, offsetof(DLTensor, device)) != device()) return false;
     if (load_word(tensor, offsetof(DLTensor, ndim)) != word_) return false;
     return tensor->byte_offset == 0 && (Rank == 0 || tensor->shape);
   }
@@ -121,6 +124,12 @@ class Expectation {
       return Rank;
     else
       return rank_;
+  }
+  uint64_t device() const {
+    if constexpr (Rank >= 0)
+      return host_device;
+    else
+      return device_;
   }
   const int64_t *lengths() const {
     if constexpr (Rank >= 0)
@@ -182,7 +191,7 @@ bool check_classes(const tesseract_call &call, const RunRequest &request, const 
   DLTensor *const *const out = request.out ? request.out : no_outputs;
   for (const TensorClass &c : call.classes) {
     bool fine = false;
-    switch (c.rank) {
+    switch (is_host(c.device) ? c.rank : -1) {
       case 0:
         fine = check_class<0>(c, in, out, call.n_in, scratch, missing);
         break;

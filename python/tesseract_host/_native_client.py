@@ -84,6 +84,11 @@ class NativeClient:
         return "cuda_ipc" if self._host.takes_cuda else "none"
 
     @property
+    def gpu_transport(self) -> str:
+        """Whether it takes arrays in CUDA memory as they are: "cuda_ipc", else "none"."""
+        return "cuda_ipc" if "cuda" in self.description["devices"] else "none"
+
+    @property
     def description(self) -> dict[str, Any]:
         """The description, as the C interface has it: leaf tables, endpoints, threads."""
         return self._host.description

@@ -82,6 +82,9 @@ class Tesseract:
         *,
         threads: Threads = "serial",
         export_pythonpath: bool = False,
+        stream_ordered: bool = False,
+        device_read_only: bool = False,
+        device_escapes: Literal["error", "warning"] = "error",
     ) -> Tesseract:
         """Opens a module, which runs in this process, by its file or as it was imported.
 
@@ -105,6 +108,11 @@ class Tesseract:
                 component's own, on which callers wait.
             export_pythonpath: adds the module's folder to `PYTHONPATH`, for modules whose child
                 processes import what lies beside it.
+            stream_ordered: with `gpu_transport="cuda_ipc"`, of calls from compiled code: the
+                module enqueues its work on the call's stream, which is not waited for.
+            device_read_only: likewise; what `__cuda_array_interface__` says of inputs.
+            device_escapes: likewise; "warning" if an input in device memory that the module keeps
+                beyond the call is to be logged only.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -129,6 +137,9 @@ class Tesseract:
             "stream_logs": stream_logs,
             "threads": threads,
             "export_pythonpath": export_pythonpath,
+            "stream_ordered": stream_ordered,
+            "device_read_only": device_read_only,
+            "device_escapes": None if device_escapes == "error" else device_escapes,
         }
         client = Client(tesseract_api, options)
         config = client.component.settings.get_config()

@@ -70,11 +70,21 @@ Result forbidden_legacy(const Stream &stream, bool invalidate) {
   return CAPTURE_IMPLICIT;
 }
 
+int &thread_capture_mode() {
+  thread_local int mode = 0;
+  thread_local std::uint64_t generation = 0;
+  if (generation != world().generation) mode = 0;
+  generation = world().generation;
+  return mode;
+}
+
 Result forbidden_unsafe() {
+  const int mode = thread_capture_mode();
+  if (mode == 2) return SUCCESS;
   for (const auto &[handle, stream] : world().streams) {
     const std::shared_ptr<Capture> &capture = stream->capture;
     if (!capture || capture->mode == 2) continue;
-    if (capture->mode == 1 && capture->thread != this_thread()) continue;
+    if (capture->thread != this_thread() && (capture->mode != 0 || mode != 0)) continue;
     fault("capture-unsafe", "not permitted while a stream is captured");
     capture->valid = false;
     return CAPTURE_UNSUPPORTED;

@@ -1,4 +1,6 @@
 // Captures of the fake driver, and what they forbid.
+#include <thread>
+
 #include "support.h"
 
 namespace {
@@ -56,7 +58,29 @@ TEST_F(Capture, IsVoidAfterASynchronization) {
   forbid(cuMemFree_v2(other), 900, "capture-unsafe");
   forbid(cuMemcpyDtoD_v2(other, doubles_, 8), 906, "capture-unsafe");
   forbid(cuStreamSynchronize(nullptr), 906, "capture-unsafe");
+  forbid(cuMemFreeAsync(other, stream), INVALID_VALUE, "capture-unsafe");
   EXPECT_EQ(fake_cuda_end_capture(stream, nullptr), SUCCESS);
+}
+
+TEST_F(Capture, OfAnotherThreadForbidsToo) {
+  for (const int capture_mode : {0, 1, 2})
+    for (const int thread_mode : {0, 1, 2}) {
+      EXPECT_EQ(fake_cuda_begin_capture(stream, capture_mode), SUCCESS);
+      Result result = UNKNOWN;
+      std::thread([&] {
+        int mode = thread_mode;
+        Pointer pointer = 0;
+        EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&mode), SUCCESS);
+        EXPECT_EQ(mode, 0);
+        EXPECT_EQ(cuCtxPushCurrent_v2(context), SUCCESS);
+        result = cuMemAlloc_v2(&pointer, 8);
+        EXPECT_EQ(cuCtxPopCurrent_v2(nullptr), SUCCESS);
+      }).join();
+      const bool forbidden = capture_mode == 0 && thread_mode == 0;
+      EXPECT_EQ(result, forbidden ? CAPTURE_UNSUPPORTED : SUCCESS);
+      if (forbidden) expect_fault("capture-unsafe");
+      EXPECT_EQ(fake_cuda_end_capture(stream, nullptr), forbidden ? CAPTURE_INVALIDATED : SUCCESS);
+    }
 }
 
 TEST_F(Capture, SpreadsByEvents) {

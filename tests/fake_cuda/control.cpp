@@ -9,12 +9,15 @@ using namespace fake;
 
 namespace {
 
-// A test's stream, found without faults and whatever context is current; nullptr: none.
+// A test's stream, found without faults and whatever context is current: for 0, 1 and 2 where none
+// is, device 0's.  nullptr: none.
 Stream *any_stream(void *handle) {
-  const auto found = world().streams.find(handle);
-  if (found != world().streams.end()) return found->second.get();
-  const bool usable = reinterpret_cast<std::uintptr_t>(handle) <= 2 && current_context();
-  return usable ? stream_of(handle) : nullptr;
+  World &w = world();
+  const auto found = w.streams.find(handle);
+  if (found != w.streams.end()) return found->second.get();
+  if (reinterpret_cast<std::uintptr_t>(handle) > 2) return nullptr;
+  if (current_context()) return stream_of(handle);
+  return w.primaries.empty() ? nullptr : default_stream(*w.primaries[0], handle);
 }
 
 // What a driver function needs before it may enqueue.

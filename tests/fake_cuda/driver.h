@@ -52,6 +52,12 @@ fake::Result cuLaunchHostFunc(void *handle, fake::HostFunction run, void *argume
 fake::Result cuStreamAddCallback(void *handle, void (*run)(void *, fake::Result, void *),
                                  void *argument, unsigned flags);
 
+// ---- Graphs
+fake::Result cuStreamBeginCapture_v2(void *handle, int mode);
+fake::Result cuStreamEndCapture(void *handle, void **graph);
+fake::Result cuThreadExchangeStreamCaptureMode(int *mode);
+fake::Result cuGraphDestroy(void *graph);
+
 // ---- Events
 fake::Result cuEventCreate(void **event, unsigned flags);
 fake::Result cuEventDestroy_v2(void *handle);

@@ -39,8 +39,9 @@ int attribute_value(int attribute, Ordinal device) {
     case 40:  // asynchronous engines
     case 41:  // unified addressing
     case 83:  // managed memory
-    case 89:
-      return 1;  // concurrent managed access
+    case 89:  // concurrent managed access
+    case 91:  // registered memory at the CPU's address
+      return 1;
     default:
       return 0;
   }

@@ -9,7 +9,7 @@ namespace {
 
 // What forbids asking about an event; it must have been recorded outside of captures.
 Result forbidden_question(const Event &event) {
-  if (!event.capture) return SUCCESS;
+  if (!event.capture) return forbidden_unsafe();
   fault("capture-sync", "the event was last recorded in a capture");
   event.capture->valid = false;
   return CAPTURED_EVENT;

@@ -30,15 +30,16 @@ void *look_up(const char *name) {
 
 }  // namespace
 
+// What isn't found is no error, but for the older function.
 FAKE_CUDA_EXPORT Result cuGetProcAddress_v2(const char *name, void **address, int version,
                                             std::uint64_t flags, int *status) {
   static Function function("cuGetProcAddress_v2");
   return call(function, Need::nothing, [&]() -> Result {
-    if (!name || !address || version <= 0 || flags > 2) return INVALID_VALUE;
-    const bool too_new = version > world().options.driver_version;
-    *address = too_new ? nullptr : look_up(name);
-    if (status) *status = too_new ? 2 : *address ? 0 : 1;
-    return *address || status ? SUCCESS : NOT_FOUND;
+    if (!name || !address || flags > 2) return INVALID_VALUE;
+    if (version <= 0 || version > world().options.driver_version) return INVALID_VALUE;
+    *address = look_up(name);
+    if (status) *status = *address ? 0 : 1;
+    return SUCCESS;
   });
 }
 
@@ -46,8 +47,9 @@ FAKE_CUDA_EXPORT Result cuGetProcAddress(const char *name, void **address, int v
                                          std::uint64_t flags) {
   static Function function("cuGetProcAddress");
   return call(function, Need::nothing, [&]() -> Result {
-    if (!name || !address || version <= 0 || flags > 2) return INVALID_VALUE;
-    *address = version > world().options.driver_version ? nullptr : look_up(name);
+    if (!name || !address || flags > 2) return INVALID_VALUE;
+    if (version <= 0 || version > world().options.driver_version) return INVALID_VALUE;
+    *address = look_up(name);
     return *address ? SUCCESS : NOT_FOUND;
   });
 }

@@ -56,6 +56,11 @@ Result free_async(Pointer pointer, void *handle) {
   const std::shared_ptr<Block> block = block_to_free(pointer, true);
   if (!block) return INVALID_VALUE;
   if (!usable_here(*block)) return INVALID_VALUE;
+  if (stream->capture && !block->captured) {
+    fault("capture-unsafe", "memory from outside is freed in a capture");
+    stream->capture->valid = false;
+    return INVALID_VALUE;
+  }
   mark_freed(*block);
   if (stream->context->sticky) {
     release_pages(*block);
@@ -76,6 +81,7 @@ Result allocate_async(Pointer *pointer, std::size_t bytes, void *handle) {
   const std::shared_ptr<Block> block = allocate(Kind::pool, *current_context(), bytes);
   if (!block) return OUT_OF_MEMORY;
   *pointer = block->base;
+  block->captured = stream->capture != nullptr;
   return submit(*stream, {all_of(block)}, nullptr);
 }
 
@@ -83,6 +89,7 @@ Result free_host(void *memory) {
   if (!memory) return SUCCESS;
   const std::shared_ptr<Block> block = block_to_free(reinterpret_cast<Pointer>(memory), false);
   if (!block) return INVALID_VALUE;
+  if (const Result forbidden = forbidden_unsafe()) return forbidden;
   if (in_use(*block))
     fault("freed-in-use", "page-locked memory is freed while work that uses it isn't done");
   finish_context(*block->context);
@@ -106,7 +113,7 @@ Result attribute_of(void *data, int attribute, Pointer pointer) {
     case 2:
       return answer(data, block->on_device() ? MemoryType::device : MemoryType::host);
     case 3:
-      return answer(data, pointer);
+      return current_context() ? answer(data, pointer) : INVALID_CONTEXT;
     case 4:
       if (block->on_device() && !block->managed()) return INVALID_VALUE;
       return answer(data, as_memory(pointer));
@@ -257,7 +264,8 @@ FAKE_CUDA_EXPORT Result cuMemGetInfo_v2(std::size_t *available, std::size_t *tot
   });
 }
 
-// Asks nothing of a context; of memory that isn't the driver's it knows nothing.
+// Asks nothing of a context, but for one attribute; of memory that isn't the driver's it knows
+// nothing.
 FAKE_CUDA_EXPORT Result cuPointerGetAttribute(void *data, int attribute, Pointer pointer) {
   static Function function("cuPointerGetAttribute");
   return call(function, Need::initialized, [&] { return attribute_of(data, attribute, pointer); });

@@ -31,7 +31,7 @@ void fake_cuda_clear(void);
 
 /* Sets an option, from now on; -1 where there is none of that name.
  *   "devices"         2       how many there are; 0: cuInit says CUDA_ERROR_NO_DEVICE
- *   "driver_version"  12080   what cuDriverGetVersion says
+ *   "driver_version"  13000   what cuDriverGetVersion says
  *   "init_result"     0       what cuInit says instead of trying
  *   "deinitialized"   0       1: every function says CUDA_ERROR_DEINITIALIZED, as at process exit
  *   "mode"            1       when the work of streams is done:

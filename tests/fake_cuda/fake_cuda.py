@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -118,6 +119,16 @@ class FakeCuda:
     def fail_next(self, function: str, code: int, times: int = 1) -> None:
         self.library.fake_cuda_fail_next(function.encode(), code, ctypes.c_int64(times))
 
+    def failing(self, code: int) -> Iterator[int]:
+        """Numbers n, the n-th driver call failing after each, until a turn had no n-th call."""
+        for n in itertools.count(1):
+            before = self.failed()
+            self.fail_nth(n, code)
+            yield n
+            self.fail_nth(0, 0)
+            if self.failed() == before:
+                return
+
     def failed(self) -> int:
         return int(self.library.fake_cuda_failed())
 
@@ -131,7 +142,10 @@ class FakeCuda:
         return int(self.library.fake_cuda_pump_all())
 
     def launch(self, stream: int, work: Any, ranges: Sequence[tuple[int, int, int]]) -> None:
-        """Enqueues `work(*arrays of bytes)`, one per range (pointer, bytes, access)."""
+        """Enqueues `work(*arrays of bytes)`, one per range (pointer, bytes, access).
+
+        It takes the GIL when it runs: whoever waits for the stream must not hold it.
+        """
 
         def run(_argument: int | None, memory: Any) -> int:
             arrays = [

@@ -32,6 +32,7 @@ struct Block {
   Ordinal device;
   std::byte *alias;
   unsigned flags = 0;
+  bool captured = false;  // made by a capture
   bool live = true;
   bool resident = true;  // false: nobody may touch it any more
   std::vector<Access> accesses;

@@ -33,11 +33,14 @@ Stream *per_thread_of(Context &context) {
 
 }  // namespace
 
+Stream *default_stream(Context &context, void *handle) {
+  const bool own = reinterpret_cast<std::uintptr_t>(handle) == 2;
+  return own ? per_thread_of(context) : legacy_of(context);
+}
+
 Stream *stream_of(void *handle) {
   Context *current = current_context();
-  const auto number = reinterpret_cast<std::uintptr_t>(handle);
-  if (number <= 1) return legacy_of(*current);
-  if (number == 2) return per_thread_of(*current);
+  if (reinterpret_cast<std::uintptr_t>(handle) <= 2) return default_stream(*current, handle);
   const auto found = world().streams.find(handle);
   if (found == world().streams.end() || !found->second->alive) {
     fault("bad-handle", "%p is no stream, or one that was destroyed", handle);

@@ -65,6 +65,7 @@ struct Event {
 
 // The stream of a handle for the current context; nullptr, with a fault, where it is none of it.
 Stream *stream_of(void *handle);
+Stream *default_stream(Context &context, void *handle);  // of 0, 1 and 2
 Stream *create_stream(Context &context, bool blocking);
 Event *event_of(const void *handle);
 Event *create_event(Context &context);
@@ -100,8 +101,10 @@ Result forbidden_wait(Stream &stream);
 Result forbidden_wait(Context &context);
 // What forbids using the legacy stream while another is captured.
 Result forbidden_legacy(const Stream &stream, bool invalidate);
-// What forbids functions that may wait, like cuMemAlloc, on this thread.
+// What forbids functions that a capture doesn't see, like cuMemAlloc, on this thread: captures, as
+// far as its mode (0 global, 1 thread-local, 2 relaxed) has regard to them.
 Result forbidden_unsafe();
+int &thread_capture_mode();
 
 // Work after an event, and an event after work.
 Result record(Event &event, Stream &stream);

@@ -25,7 +25,7 @@ struct Event;
 enum class Mode : std::int64_t { eager = 0, delayed = 1, manual = 2 };
 
 struct Options {
-  std::int64_t devices = 2, driver_version = 12080, init_result = 0, deinitialized = 0;
+  std::int64_t devices = 2, driver_version = 13000, init_result = 0, deinitialized = 0;
   std::int64_t mode = 1, memory = std::int64_t{1} << 30, host_memory = std::int64_t{1} << 30;
   std::int64_t memory_pools = 1, abort_on_fault = 0;
 };

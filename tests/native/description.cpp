@@ -21,6 +21,9 @@ TEST(Description, IsCompleted) {
   EXPECT_EQ(text["floating_point"], "caller");
   EXPECT_EQ(text["overlap"], false);
   EXPECT_EQ(text["devices"], json::array({"cpu"}));
+  EXPECT_EQ(text["stream_ordered"], true);
+  EXPECT_EQ(text["capture_safe"], false);
+  EXPECT_EQ(text["multi_device"], false);
   EXPECT_EQ(text["checks"], "host");
   ASSERT_EQ(text["inputs"].size(), 2u);
   ASSERT_EQ(text["outputs"].size(), 1u);
@@ -180,6 +183,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Broken{"Overlap", "{\"overlap\": 1}", "overlap"},
                     Broken{"Devices", "{\"devices\": [\"abacus\"]}", "abacus"},
                     Broken{"DevicesNoList", "{\"devices\": \"cpu\"}", "devices"},
+                    Broken{"StreamOrderedNoFlag", "{\"stream_ordered\": 1}", "stream_ordered"},
+                    Broken{"CaptureSafeNoFlag", "{\"capture_safe\": \"yes\"}", "capture_safe"},
+                    Broken{"CaptureSafeUnordered",
+                           "{\"stream_ordered\": false, \"capture_safe\": true}", "capture_safe"},
+                    Broken{"MultiDeviceNoFlag", "{\"multi_device\": []}", "multi_device"},
                     Broken{"Checks", "{\"checks\": \"nobody\"}", "nobody"},
                     Broken{"InputsNoList", "{\"inputs\": {}}", "inputs"},
                     Broken{"LeafNoObject", "{\"outputs\": [\"y\"]}", "outputs"}),

@@ -161,10 +161,12 @@ class DeviceCall {
     return found;
   }
 
-  nlohmann::json seen() const {
+  // The outputs that are no arrays.
+  nlohmann::json document() const {
     const char *text = tesseract_result_json(result_, nullptr);
-    return nlohmann::json::parse(text ? text : "null").value("seen", nlohmann::json());
+    return nlohmann::json::parse(text ? text : "{}");
   }
+  nlohmann::json seen() const { return document().value("seen", nlohmann::json()); }
 
   Failure failure{TESSERACT_OK, nullptr};
 

@@ -2,6 +2,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 #include "device.h"
 
@@ -412,6 +413,62 @@ TEST_F(Devices, SurviveFailingDrivers) {
   ASSERT_EQ(call.run({&x.tensor}, {&y.tensor}), TESSERACT_OK) << call.failure.message;
   fake_cuda_pump_all();
   EXPECT_EQ(y.values(), kDoubled);
+}
+
+// ---- Numba -------------------------------------------------------------------------------------
+
+class WithNumba : public Devices {
+ protected:
+  WithNumba() : component("numba_arrays", kDirect) {
+    if (component.opened.status == TESSERACT_OK) return;
+    missing = component.opened.message.find("numba") != std::string::npos;
+    EXPECT_TRUE(missing) << component.opened.message;
+  }
+  void SetUp() override {
+    if (missing) GTEST_SKIP() << "there is no Numba for the tested Python";
+  }
+
+  static uint64_t address(const DeviceCall &call) {
+    return reinterpret_cast<uint64_t>(call.output()->data);
+  }
+
+  bool missing = false;
+  const Component component;
+};
+
+TEST_F(WithNumba, ResultsAreHandedOverWhereNothingElseHasThem) {
+  const OnDevice x(kX);
+  for (const char *name : {"device", "kept", "kept view"}) {
+    DeviceCall call(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y"}}, {}, way(name));
+    for (int i = 0; i < 3; i++) {
+      ASSERT_EQ(call.run({&x.tensor}), TESSERACT_OK) << call.failure.message;
+      const nlohmann::json values = call.document();
+      EXPECT_EQ(values["given"], x.pointer());
+      EXPECT_EQ(values["pointer"] == address(call), std::string(name) == "device") << i;
+      fake_cuda_pump_all();
+      EXPECT_EQ(call.values(), kX);
+      DLManagedTensorVersioned *taken = nullptr;
+      ASSERT_EQ(tesseract_result_take(call.result(), 0, &taken), TESSERACT_OK);
+      std::thread([&] {
+        const Current current;
+        taken->deleter(taken);
+      }).join();
+    }
+  }
+}
+
+TEST_F(WithNumba, InputsMayBeReturnedButNotKept) {
+  const OnDevice x(kX);
+  DeviceCall input(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y"}}, {}, way("input"));
+  DeviceCall kept(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y"}}, {}, way("input kept"));
+  for (int i = 0; i < 3; i++) {
+    ASSERT_EQ(input.run({&x.tensor}), TESSERACT_OK) << input.failure.message;
+    EXPECT_NE(address(input), x.pointer());
+    fake_cuda_pump_all();
+    EXPECT_EQ(input.values(), kX);
+    EXPECT_EQ(kept.run({&x.tensor}), TESSERACT_ERROR_COMPONENT);
+    EXPECT_EQ(kept.failure.path, "x");
+  }
 }
 
 TEST(DeviceOptions, AreChecked) {

@@ -135,16 +135,22 @@ int32_t run_with(Instance &instance, Plan &plan, tesseract_frame *frame,
   });
 }
 
-int32_t run_endpoint(Instance &instance, Plan &plan, tesseract_frame *frame) {
-  if (!instance.lost_leaf.empty()) return report_lost(instance, frame);
-  if (!frame->stream) [[likely]]
-    return run_with(instance, plan, frame, {});
+[[gnu::noinline]] int32_t run_on_device(Instance &instance, Plan &plan, tesseract_frame *frame) {
   return guarded(frame, [&]() -> int32_t {
     DeviceCall call(instance, frame);
     const int32_t status = run_with(instance, plan, frame, call.access());
     call.leave();
     return status;
   });
+}
+
+const arrays::Access no_access;
+
+int32_t run_endpoint(Instance &instance, Plan &plan, tesseract_frame *frame) {
+  if (!instance.lost_leaf.empty()) return report_lost(instance, frame);
+  if (frame->stream) [[unlikely]]
+    return run_on_device(instance, plan, frame);
+  return run_with(instance, plan, frame, no_access);
 }
 
 int32_t evaluate_abstractly(const Instance &instance, const Plan &plan, tesseract_frame *frame) {

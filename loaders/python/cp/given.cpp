@@ -37,13 +37,31 @@ bool is_of(PyTypeObject *type, std::string_view package, std::string_view name) 
   return text && std::string_view(text).starts_with(package) && name == type->tp_name;
 }
 
-// Numba's array has its memory in `gpu_data`, which its views share.
+Ref attribute(PyObject *object, const char *name) {
+  Ref found(PyObject_GetAttrString(object, name));
+  if (!found) PyErr_Clear();
+  return found;
+}
+
+// Numba's array has in `gpu_data` a pointer that is its own, to memory that views count themselves
+// in at; that of other libraries has no count.
 bool is_numbas(PyObject *value) {
   if (!is_of(Py_TYPE(value), "numba", "DeviceNDArray")) return false;
-  const Ref memory(PyObject_GetAttrString(value, "gpu_data"));
-  if (!memory) PyErr_Clear();
-  return memory && is_of(Py_TYPE(memory.get()), "numba", "AutoFreePointer") &&
-         Py_REFCNT(memory.get()) == 2;
+  const Ref pointer = attribute(value, "gpu_data");
+  if (!pointer || !is_of(Py_TYPE(pointer.get()), "numba", "OwnedPointer") ||
+      Py_REFCNT(pointer.get()) != 2) {
+    return false;
+  }
+  const Ref memory = attribute(pointer.get(), "_mem");
+  const Ref type = memory ? attribute(memory.get(), "__class__") : Ref();
+  if (!type || !PyType_Check(type.get()) ||
+      !is_of(reinterpret_cast<PyTypeObject *>(type.get()), "numba", "AutoFreePointer")) {
+    return false;
+  }
+  const Ref count = attribute(memory.get(), "refct");
+  const bool is_only = count && PyLong_AsLong(count.get()) == 1;
+  PyErr_Clear();
+  return is_only;
 }
 
 bool is_hosts(PyObject *value) {

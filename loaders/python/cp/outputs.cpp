@@ -132,14 +132,15 @@ struct Outputs::Walk {
 
   bool has_large() const {
     for (size_t i = 0; i < count; i++) {
-      if (is_worth_handing_over(arrays[i].value) || may_be_on_device(arrays[i].value)) return true;
+      if (is_worth_handing_over(arrays[i].value)) return true;
+      if (!arrays[i].is_exact && may_be_on_device(arrays[i].value)) return true;
     }
     return false;
   }
 
   // True for an array whose memory the frame has taken.
   static bool gave(Array &array, tesseract_frame *frame, Transfers &transfers) {
-    const bool is_foreign = may_be_on_device(array.value);
+    const bool is_foreign = !array.is_exact && may_be_on_device(array.value);
     if (!is_foreign && !is_worth_handing_over(array.value)) return false;
     Ref value(std::exchange(array.value, nullptr));
     const size_t position = array.item->position;

@@ -256,7 +256,8 @@ bool PreparedCall::write_derivatives(Ref &returned) {
     if (!check_row(row, &derivative.leaves[r * columns], arrays + r * columns)) return false;
   }
   const auto is_large = [](const Ref &array) {
-    return is_worth_handing_over(array.get()) || may_be_on_device(array.get());
+    PyObject *value = array.get();
+    return PyArray_CheckExact(value) ? is_worth_handing_over(value) : may_be_on_device(value);
   };
   if (std::any_of(arrays, arrays + count, is_large)) returned = Ref();
   for (size_t i = 0; i < count; i++) {

@@ -133,14 +133,15 @@ uint64_t Transfers::make_ready(const Source &source, const Output &output) {
   const bool ours_fits =
       device_of_call(frame_, device) && same_device(device, source.tensor.device);
   if (!ours_fits) return theirs;
+  std::vector<uint64_t> &streams = begun_->streams;
   if (theirs == ours || source.is_known ||
-      std::find(streams_.begin(), streams_.end(), theirs) != streams_.end()) {
+      std::find(streams.begin(), streams.end(), theirs) != streams.end()) {
     return ours;
   }
   request(frame_, output, [&](const tesseract_device_table &table, tesseract_error **error) {
     return table.order(device, theirs, ours, error);
   });
-  streams_.push_back(theirs);
+  streams.push_back(theirs);
   return ours;
 }
 
@@ -172,6 +173,7 @@ void Transfers::copy_pinned(const Source &source, const DLTensor &to, const Outp
 }
 
 bool Transfers::wrote(PyObject *value, const Output &output) {
+  if (!begun_) begun_ = std::make_unique<Begun>();
   Source source;
   inspect(source, value, output);
   const DLTensor &from = source.tensor;
@@ -191,8 +193,8 @@ bool Transfers::wrote(PyObject *value, const Output &output) {
   }
   const uint64_t stream = make_ready(source, output);
   if (!to_host) {
-    reading_.emplace_back(Py_NewRef(value));
-    device_ = {kDLCUDA, to.device.device_id};
+    begun_->reading.emplace_back(Py_NewRef(value));
+    begun_->device = {kDLCUDA, to.device.device_id};
   }
   copy(from, to, stream, output);
   return true;
@@ -214,6 +216,7 @@ void Transfers::upload(PyArrayObject *array, const DLTensor &tensor, const Outpu
 bool Transfers::gave(Ref &value, uint64_t position) {
   const Output output{position, nullptr};
   if (!is_given_alone(value.get())) return false;
+  if (!begun_) begun_ = std::make_unique<Begun>();
   Source source;
   inspect(source, value.get(), output);
   const DLTensor &from = source.tensor;
@@ -230,34 +233,35 @@ bool Transfers::gave(Ref &value, uint64_t position) {
 
 // Where the module follows the call's stream, what it frees is used again in that order, or in that
 // of the streams that it said.
-void Transfers::finish() {
-  if (reading_.empty()) return;
+void Transfers::end() {
+  if (begun_->reading.empty()) return;
+  const DLDevice device = begun_->device;
   if (!frame_->stream || !instance_.stream_ordered) {
     const uint64_t stream = frame_->stream ? frame_->stream : 1;
     request(frame_, Output{frame_->n_outputs, nullptr},
             [&](const tesseract_device_table &table, tesseract_error **error) {
-              return table.synchronize(device_, stream, error);
+              return table.synchronize(device, stream, error);
             });
   } else {
-    for (const uint64_t theirs : streams_) {
+    for (const uint64_t theirs : begun_->streams) {
       request(frame_, Output{frame_->n_outputs, nullptr},
               [&](const tesseract_device_table &table, tesseract_error **error) {
-                return table.order(device_, frame_->stream, theirs, error);
+                return table.order(device, frame_->stream, theirs, error);
               });
     }
   }
-  reading_.clear();
+  begun_->reading.clear();
 }
 
-void Transfers::abandon() {
-  if (reading_.empty()) return;
+void Transfers::give_up() {
+  if (begun_->reading.empty()) return;
   try {
     arrays::call_device([&](const tesseract_device_table &table, tesseract_error **error) {
-      return table.synchronize(device_, frame_->stream ? frame_->stream : 1, error);
+      return table.synchronize(begun_->device, frame_->stream ? frame_->stream : 1, error);
     });
   } catch (const DeviceFailure &) {
   }
-  reading_.clear();
+  begun_->reading.clear();
 }
 
 }  // namespace tesseract::python

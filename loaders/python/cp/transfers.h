@@ -3,6 +3,7 @@
 
 #include <tesseract_host/plugin.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -44,26 +45,37 @@ class Transfers {
   void upload(PyArrayObject *array, const DLTensor &tensor, const Output &output);
 
   // After the last result, while the results live.  Throws as above.
-  void finish();
+  void finish() {
+    if (begun_) end();
+  }
 
   // The same where the call has failed; throws nothing.
-  void abandon();
+  void abandon() {
+    if (begun_) give_up();
+  }
 
  private:
   struct Source;
+
+  // What there is once a result was read.
+  struct Begun {
+    std::vector<uint64_t> streams;  // of results, which the call's stream waits for
+    std::vector<Ref> reading;       // what copies that may still run read
+    DLDevice device{kDLCUDA, 0};    // of the last copy between devices
+  };
 
   void inspect(Source &source, PyObject *value, const Output &output) const;
   void place(Source &source, const Output &output) const;
   uint64_t make_ready(const Source &source, const Output &output);
   void copy(const DLTensor &from, const DLTensor &to, uint64_t stream, const Output &output);
   void copy_pinned(const Source &source, const DLTensor &to, const Output &output);
+  void end();
+  void give_up();
   void refuse_copy(const Output &output) const;
 
   const Instance &instance_;
   tesseract_frame *frame_;
-  std::vector<uint64_t> streams_;  // of results, which the call's stream waits for
-  std::vector<Ref> reading_;       // what copies that may still run read
-  DLDevice device_{kDLCUDA, 0};    // of the last copy between devices
+  std::unique_ptr<Begun> begun_;
 };
 
 }  // namespace tesseract::python

@@ -59,13 +59,15 @@ def enter_stream(stream: int, imported: Iterable[str]) -> tuple[Leave | None, bo
     imported.
     """
     used = {name.partition(".")[0] for name in list(imported)}
+    publishes = True
     with contextlib.ExitStack() as stack:
         for name, make in _CURRENT.items():
             library = sys.modules.get(name)
             if library is not None and _has_device(library):
                 stack.enter_context(make(library, stream))
+                publishes = publishes and name not in used
         leave = stack.pop_all().close
-    return leave, "numba" in used or used.isdisjoint(_CURRENT)
+    return leave, publishes or "numba" in used
 
 
 @functools.cache
