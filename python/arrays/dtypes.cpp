@@ -46,8 +46,9 @@ Ref from_ml_dtypes(const Row &row) {
   const Ref module(PyImport_ImportModule("ml_dtypes"));
   if (!module) {
     PyErr_Format(PyExc_TypeError,
-                 "the dtype of a device array is %s, for which NumPy needs the Python package "
-                 "ml_dtypes, which can't be imported: install it, or take the array by DLPack",
+                 "the dtype of an array is %s, for which NumPy needs the Python package "
+                 "ml_dtypes, which can't be imported: install it, or take an array on a device by "
+                 "DLPack",
                  row.name);
     throw PythonError{};
   }

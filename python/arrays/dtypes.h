@@ -1,4 +1,4 @@
-// Element types of device arrays, by their names in array interfaces and as NumPy's dtype objects.
+// Element types of arrays, by their names in array interfaces and as NumPy's dtype objects.
 #pragma once
 
 #include <dlpack/dlpack.h>

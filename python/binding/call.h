@@ -34,8 +34,8 @@ constexpr long kNoCopy = TESSERACT_NO_COPY, kStaged = TESSERACT_STAGED, kResults
 // what is given goes with `seeds`.  Arrays are NumPy's, Given, or what can be read as Given.
 PyObject *prepare_call(PyObject *component, PyObject *const *arguments, Py_ssize_t count);
 
-// Runs it on tensors that are set and settled.  (values, JSON text, [(path, value), ...]) with the outputs that
-// no signature can name.  Throws PythonError.
+// Runs it on tensors that are set and settled.  (values, JSON text, [(path, value), ...]) with the
+// outputs that no signature can name.  Throws PythonError.
 Ref run_for_parts(Call &call, Tensors &tensors);
 
 // The same as `form` says; null where there is more than it knows: then `parts` is set.

@@ -71,9 +71,8 @@ void Foreign::settle_device(bool thoroughly) {
                             : "its pointer is no memory of a CUDA device: it may have been freed"};
   }
   if (producer_.tells_device() && found.device_id != tensor_.device.device_id) {
-    throw BadArray{"it says that it is on CUDA device " +
-                   std::to_string(tensor_.device.device_id) + ", and its memory is on device " +
-                   std::to_string(found.device_id)};
+    throw BadArray{"it says that it is on CUDA device " + std::to_string(tensor_.device.device_id) +
+                   ", and its memory is on device " + std::to_string(found.device_id)};
   }
   tensor_.device = {kDLCUDA, found.device_id};
 }

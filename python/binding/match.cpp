@@ -6,6 +6,7 @@
 #include <limits>
 #include <string_view>
 
+#include "../arrays/dtypes.h"
 #include "dtypes.h"
 
 namespace tesseract::binding {
@@ -113,9 +114,7 @@ std::unique_ptr<Pattern> Pattern::read(PyObject *description) {
     made->kind_ = Kind::array;
     made->position_ = number(first);
   } else if (kind == "number" || kind == "other" || kind == "foreign") {
-    made->kind_ = kind == "number"  ? Kind::number
-                  : kind == "other" ? Kind::other
-                                    : Kind::foreign;
+    made->kind_ = kind == "number" ? Kind::number : kind == "other" ? Kind::other : Kind::foreign;
     made->object_ = Ref(Py_NewRef(first));
     made->position_ = number(item(description, 2));
     if (made->kind_ == Kind::other) made->make_ = Ref(Py_NewRef(item(description, 3)));
@@ -133,8 +132,7 @@ bool Pattern::matches(PyObject *value, const Match &match) const {
     case Kind::list:
       return matches_list(value, match);
     case Kind::array:
-      return PyArray_CheckExact(value) &&
-             matches_array(Ref(Py_NewRef(value)), match);
+      return PyArray_CheckExact(value) && matches_array(Ref(Py_NewRef(value)), match);
     case Kind::foreign:
       return reinterpret_cast<PyObject *>(Py_TYPE(value)) == object_.get() &&
              matches_foreign(value, match);
@@ -146,8 +144,7 @@ bool Pattern::matches(PyObject *value, const Match &match) const {
       Ref array(PyArray_CheckScalar(value) ? PyArray_FromScalar(value, nullptr)
                                            : PyObject_CallOneArg(make_.get(), value));
       if (!array) forget_exception();
-      return array && PyArray_Check(array.get()) &&
-             matches_array(std::move(array), match);
+      return array && PyArray_Check(array.get()) && matches_array(std::move(array), match);
     }
     case Kind::value:
     case Kind::set:
@@ -156,8 +153,7 @@ bool Pattern::matches(PyObject *value, const Match &match) const {
   return false;
 }
 
-bool Pattern::matches_arguments(PyObject *const *values, size_t count,
-                                const Match &match) const {
+bool Pattern::matches_arguments(PyObject *const *values, size_t count, const Match &match) const {
   if (count != children_.size()) return false;
   for (size_t i = 0; i < count; i++) {
     if (!children_[i]->matches(values[i], match)) return false;
@@ -232,7 +228,7 @@ bool Pattern::matches_number(PyObject *value, const Match &match) const {
   }
   if (known) return false;
   try {
-    Ref descr = descriptor(position.dtype);
+    Ref descr = arrays::numpy_dtype(position.dtype);
     Ref array(PyArray_FromAny(value, reinterpret_cast<PyArray_Descr *>(descr.release()), 0, 0, 0,
                               nullptr));
     if (array) return matches_array(std::move(array), match);

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "../arrays/device_array.h"
+#include "../arrays/dtypes.h"
 #include "../arrays/layout.h"
-#include "dtypes.h"
 
 namespace tesseract::binding {
 namespace {
@@ -58,7 +58,7 @@ Ref Result::value(int64_t index, uint64_t stream) {
     PyErr_Format(PyExc_ValueError, "NumPy has no arrays of rank %d", tensor->ndim);
     throw PythonError{};
   }
-  Ref descr = descriptor(tensor->dtype);
+  Ref descr = arrays::numpy_dtype(tensor->dtype);
   if (tensor->ndim == 0) {
     return own(
         PyArray_Scalar(tensor->data, reinterpret_cast<PyArray_Descr *>(descr.get()), nullptr));
@@ -77,7 +77,7 @@ Ref Result::shape(int64_t index) const {
                                             : own(PyLong_FromLongLong(tensor->shape[k])).release();
     PyTuple_SET_ITEM(lengths.get(), k, length);
   }
-  const Ref descr = descriptor(tensor->dtype);
+  const Ref descr = arrays::numpy_dtype(tensor->dtype);
   const Ref name = own(PyObject_GetAttrString(descr.get(), "name"));
   return own(Py_BuildValue("{sOsO}", "shape", lengths.get(), "dtype", name.get()));
 }

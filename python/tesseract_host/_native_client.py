@@ -80,11 +80,6 @@ class NativeClient:
 
     @property
     def gpu_transport(self) -> str:
-        """"cuda_ipc" where it takes arrays in CUDA memory as they are, else "none"."""
-        return "cuda_ipc" if self._host.takes_cuda else "none"
-
-    @property
-    def gpu_transport(self) -> str:
         """Whether it takes arrays in CUDA memory as they are: "cuda_ipc", else "none"."""
         return "cuda_ipc" if "cuda" in self.description["devices"] else "none"
 

@@ -418,9 +418,7 @@ class Tesseract:
         staged = encoding.gpu_transport == "none" and known != "none"
         return self._view(self._client, encoding, dataclasses.replace(self._way, staged=staged))
 
-    def with_calls(
-        self, *, stream: int | None = None, allow_copy: bool | None = None
-    ) -> Tesseract:
+    def with_calls(self, *, stream: int | None = None, allow_copy: bool | None = None) -> Tesseract:
         """A view of the same native component, for calls that are made another way.
 
         Args:

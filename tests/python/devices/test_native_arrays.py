@@ -15,7 +15,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import native
 from fake_cuda import DeviceArray
-
 from tesseract_host.exceptions import EndpointError, InputError
 
 CPU, CUDA = 1, 2
@@ -206,7 +205,7 @@ def test_calls_are_remembered_by_device(component, fake, x, there):
 
 
 def test_two_devices_in_one_call_are_refused(component, fake, x, there):
-    with pytest.raises(InputError, match="device 1.*device 0") as error:
+    with pytest.raises(InputError, match=r"device 1.*device 0") as error:
         component.apply({"x": x, "beside": there})
     assert error.value.path == "beside"
 
@@ -225,7 +224,7 @@ def test_strides_are_followed(component, fake, x):
     for _ in range(2):
         assert component.apply({"x": every_other})["y"].get().tolist() == [2, 4, 6]
     assert component.statistics()["layout_copies"] == 2
-    with pytest.raises(InputError, match="x.*copies are forbidden"):
+    with pytest.raises(InputError, match=r"x.*copies are forbidden"):
         component.with_calls(allow_copy=False).apply({"x": every_other})
     wide.free()
 
@@ -352,7 +351,7 @@ def test_copies_can_be_forbidden(staged, component, fake, x):
     direct = component.with_calls(allow_copy=False)
     for _ in range(2):
         assert direct.apply({"x": x})["y"].get().tolist() == [2, 4, 6]
-    with pytest.raises(InputError, match="x.*copies are forbidden") as error:
+    with pytest.raises(InputError, match=r"x.*copies are forbidden") as error:
         staged.with_calls(allow_copy=False).apply({"x": x})
     assert error.value.path == "x"
 
@@ -541,7 +540,7 @@ def test_dlpack_on_a_device_that_is_not_there(component, fake, x):
 
 def test_dtypes_are_not_converted_on_a_device(component, fake, x):
     single = fake.array(VALUES.astype("f4"))
-    with pytest.raises(InputError, match="x.*float32"):
+    with pytest.raises(InputError, match=r"x.*float32"):
         component.apply({"x": single})
     single.free()
 
@@ -576,8 +575,8 @@ def test_failing_driver_calls(component, fake, x, stream):
             view.apply({"x": x})
             failed = False
         except (InputError, RuntimeError, EndpointError) as error:
-            assert "CUDA_ERROR_UNKNOWN" in str(error) or "999" in str(error) or "launch" in str(
-                error
+            assert (
+                "CUDA_ERROR_UNKNOWN" in str(error) or "999" in str(error) or "launch" in str(error)
             )
             failed = True
         injected = fake.failed()
