@@ -49,7 +49,13 @@ void destroy(PyObject *self) {
     PyObject_Free(self);
   }
   Py_DECREF(its_type);
-  if (lease) lease->drop();
+  if (!lease) return;
+  if (lease->memory) {
+    const Pause pause;  // freeing memory waits for the device
+    lease->drop();
+  } else {
+    lease->drop();
+  }
 }
 
 // ---- Attributes --------------------------------------------------------------------------------
@@ -227,6 +233,8 @@ PyMemberDef members[] = {
 
 constexpr const char *kText =
     "An array in the memory of a CUDA device.\n\n"
+    "What a call returned has memory of its own, which lives as long as the array and what was\n"
+    "imported from it by DLPack.\n\n"
     "What an endpoint is given is valid during the call: afterwards every access raises\n"
     "tesseract_host.exceptions.RevokedArrayError.  It must not be written to.";
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
+import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -412,6 +415,96 @@ def test_jax_on_the_host(component, fake):
     for _ in range(2):
         assert component.apply({"x": array})["y"].tolist() == [2, 4, 6]
         assert seen().in_ == array.unsafe_buffer_pointer()
+
+
+def test_copies_of_host_arrays_can_be_forbidden_too(component, fake):
+    strict = component.with_calls(allow_copy=False)
+    assert strict.apply({"x": VALUES})["y"].tolist() == [2, 4, 6]
+    records = np.zeros(3, np.dtype([("x", "f8"), ("flag", "i1")]))
+    for array, reason in (
+        (VALUES.astype(">f8"), "order"),
+        (records["x"], "strides"),
+        (VALUES[::-1], "copies are forbidden"),
+        (VALUES.astype("f4"), "float32"),
+    ):
+        assert component.apply({"x": array})["y"].tolist() == (2 * array).tolist()
+        with pytest.raises(InputError, match=reason) as error:
+            strict.apply({"x": array})
+        assert error.value.path == "x"
+    assert strict.with_calls(allow_copy=True).apply({"x": records["x"]})["y"].tolist() == [0] * 3
+
+
+# ---- Threads -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pumping(fake):
+    """Work is done by another thread only, which needs the GIL."""
+    ended = threading.Event()
+
+    def pump() -> None:
+        while not ended.wait(0.01):
+            fake.pump_all()
+
+    thread = threading.Thread(target=pump)
+    fake.set("mode", 2)
+    thread.start()
+    yield
+    ended.set()
+    thread.join()
+    fake.set("mode", 1)
+
+
+def test_waiting_is_done_without_the_gil(component, staged, fake, x, stream, pumping):
+    assert staged.with_calls(stream=stream).apply({"x": x})["y"].tolist() == [1, 4, 9]
+    y = component.with_calls(stream=stream).apply({"x": x})["y"]
+    assert y.get().tolist() == [2, 4, 6]
+    y = component.apply({"x": x})["y"]
+    del y  # which waits for the work that may still use the memory
+
+
+def test_many_threads(component, fake, x):
+    results: list[Any] = []
+
+    def call() -> None:
+        for _ in range(20):
+            results.append(component.apply({"x": x})["y"].get().tolist())
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [[2, 4, 6]] * 80
+
+
+# ---- Without a driver --------------------------------------------------------------------------
+
+ALONE = """
+import sys
+import numpy as np
+from tesseract_host import Tesseract
+component = Tesseract.from_library(sys.argv[1])
+class Array:
+    __cuda_array_interface__ = {
+        "version": 3, "shape": (3,), "typestr": "<f8", "data": (4096, False), "stream": 5}
+x = np.ones(3)
+assert component.apply({"x": x})["y"].tolist() == [2, 2, 2]
+try:
+    component.apply({"x": Array()})
+except RuntimeError as error:
+    print(error)
+assert component.apply({"x": x})["y"].tolist() == [2, 2, 2]
+"""
+
+
+def test_without_a_driver_the_error_says_so():
+    plugin = native.plugin("on_device")
+    environment = {**os.environ, "TESSERACT_HOST_CUDA_DRIVER": "/none/libcuda.so.1"}
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    command = [sys.executable, "-c", ALONE, str(plugin)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert '"x"' in done.stdout and "/none/libcuda.so.1" in done.stdout
 
 
 # ---- What can't be used ------------------------------------------------------------------------
