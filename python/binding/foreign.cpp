@@ -53,28 +53,29 @@ void Foreign::settle_device(bool thoroughly) {
   }
   if (producer_.tells_device() && !thoroughly) return;
   const arrays::Extent extent(tensor_);
-  const uintptr_t first = extent.begin, last = extent.end - 1;
-  DLDevice found{};
+  DLDevice first{}, last{};
   try {
-    found = located(first);
+    first = located(extent.begin);
+    last = thoroughly ? located(extent.end - 1) : first;
   } catch (const DeviceFailure &failure) {
     // The host says so with more words when the call is prepared.
     if (failure.status == TESSERACT_ERROR_UNAVAILABLE) return;
     throw;
   }
-  if (found.device_type == kDLCUDAHost) {
+  if (first.device_type == kDLCPU) {
+    throw BadArray{"its pointer is no memory of a CUDA device: it may have been freed"};
+  }
+  if (first.device_type == kDLCUDAHost) {
     throw BadArray{"its memory is page-locked memory of the host: give it as a NumPy array"};
   }
-  const bool is_there = found.device_type != kDLCPU;
-  if (!is_there || (thoroughly && located(last).device_type != found.device_type)) {
-    throw BadArray{is_there ? "its shape and strides reach beyond the device's memory"
-                            : "its pointer is no memory of a CUDA device: it may have been freed"};
+  if (last.device_type != first.device_type || last.device_id != first.device_id) {
+    throw BadArray{"its shape and strides reach beyond the device's memory"};
   }
-  if (producer_.tells_device() && found.device_id != tensor_.device.device_id) {
+  if (producer_.tells_device() && first.device_id != tensor_.device.device_id) {
     throw BadArray{"it says that it is on CUDA device " + std::to_string(tensor_.device.device_id) +
-                   ", and its memory is on device " + std::to_string(found.device_id)};
+                   ", and its memory is on device " + std::to_string(first.device_id)};
   }
-  tensor_.device = {kDLCUDA, found.device_id};
+  tensor_.device.device_id = first.device_id;
 }
 
 const Foreign *Readings::of(PyObject *object, Foreign::Where where) {

@@ -628,7 +628,7 @@ def test_dlpack_on_a_device_that_is_not_there(component, fake, x):
             ctypes.c_int32.from_address(number).value = 7
             return capsule
 
-    refused(component, Elsewhere(owner), "device 7")
+    refused(component, Elsewhere(owner), "device 7.*on device 0")
 
 
 def test_dtypes_are_not_converted_on_a_device(component, fake, x):
@@ -681,6 +681,16 @@ def test_failing_driver_calls(component, fake, x, stream):
             break
     assert number > 6
     assert view.apply({"x": x})["y"].get().tolist() == [2, 4, 6]
+
+
+def test_components_in_python_are_called_one_way():
+    from tesseract_host import Tesseract
+
+    file = Path(__file__).parents[2] / "python_loader" / "modules" / "devices" / "tesseract_api.py"
+    module = Tesseract.from_tesseract_api(file)
+    assert module.statistics()["calls"] == 0
+    with pytest.raises(NotImplementedError, match="in Python"):
+        module.with_calls(stream=1)
 
 
 def test_streams_that_can_not_be(component):
