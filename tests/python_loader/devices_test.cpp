@@ -214,6 +214,87 @@ TEST_F(Devices, OfOrderedModulesWaitForNothing) {
   }
 }
 
+TEST_F(Devices, OfOrderedModulesMayBeCaptured) {
+  const Component component("devices", kOrdered);
+  const OnDevice x(kX);
+  OnDevice y(Vector(4, 0.0));
+  const uint64_t stream = new_stream();
+  auto *handle = reinterpret_cast<void *>(stream);
+  DeviceCall call(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y"}}, {}, way("input"));
+  for (int i = 0; i < 3; i++) {
+    ASSERT_EQ(call.run({&x.tensor}, {&y.tensor}, stream), TESSERACT_OK) << call.failure.message;
+  }
+  fake_cuda_pump_all();
+  int64_t captured = 0;
+  {
+    const Current current;
+    ASSERT_EQ(fake_cuda_write(y.pointer(), Vector(4, 0.0).data(), 32), 0);
+    ASSERT_EQ(fake_cuda_begin_capture(handle, 0), 0);
+    EXPECT_EQ(call.run({&x.tensor}, {&y.tensor}, stream), TESSERACT_OK) << call.failure.message;
+    EXPECT_EQ(fake_cuda_end_capture(handle, &captured), 0);
+    EXPECT_EQ(captured, 1);
+    EXPECT_EQ(y.values(), Vector(4, 0.0));
+    EXPECT_EQ(fake_cuda_replay(handle), 0);
+  }
+  fake_cuda_pump_all();
+  EXPECT_EQ(y.values(), kX);
+}
+
+TEST_F(Devices, OfOtherModulesMayNot) {
+  const Component component("devices", kDirect);
+  const OnDevice x(kX);
+  OnDevice y(kX);
+  const uint64_t stream = new_stream();
+  auto *handle = reinterpret_cast<void *>(stream);
+  DeviceCall call(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y"}}, {}, way("input"));
+  const Current current;
+  for (int i = 0; i < 2; i++) {
+    ASSERT_EQ(fake_cuda_begin_capture(handle, 0), 0);
+    EXPECT_EQ(call.run({&x.tensor}, {&y.tensor}, stream), TESSERACT_ERROR_DEVICE);
+    EXPECT_THAT(call.failure.message, testing::HasSubstr("captur"));
+    int64_t captured = 0;
+    EXPECT_EQ(fake_cuda_end_capture(handle, &captured), 0);
+    ASSERT_EQ(call.run({&x.tensor}, {&y.tensor}, stream), TESSERACT_OK) << call.failure.message;
+  }
+}
+
+TEST_F(Devices, AreNotMovedWhereCopiesAreForbidden) {
+  const Component component("devices", kDirect);
+  const OnDevice x(kX);
+  OnDevice y(kX);
+  DeviceCall to_host(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y", false}}, {},
+                     way("device"), TESSERACT_NO_COPY);
+  DeviceCall from_host(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y"}}, {}, way("host"),
+                       TESSERACT_NO_COPY);
+  DeviceCall within(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y"}}, {}, way("device"),
+                    TESSERACT_NO_COPY);
+  for (int i = 0; i < 3; i++) {
+    for (DeviceCall *call : {&to_host, &from_host}) {
+      EXPECT_EQ(call->run({&x.tensor}), TESSERACT_ERROR_DEVICE);
+      EXPECT_THAT(call->failure.message, testing::HasSubstr("forbids"));
+      EXPECT_EQ(call->failure.path, "y");
+    }
+    EXPECT_EQ(within.run({&x.tensor}, {&y.tensor}), TESSERACT_OK) << within.failure.message;
+  }
+}
+
+TEST_F(Devices, MayHaveStrides) {
+  const Component component("devices", kDirect);
+  const OnDevice x({1.0, 2.0, 3.0, 4.0});
+  // Every other element, which the description's layout does not take.
+  DLTensor strided = x.tensor;
+  int64_t shape[1] = {2}, strides[1] = {2};
+  strided.shape = shape;
+  strided.strides = strides;
+  OnDevice y(Vector(2, 0.0));
+  DeviceCall call(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y"}}, {}, way("input"));
+  for (int i = 0; i < 3; i++) {
+    ASSERT_EQ(call.run({&strided}, {&y.tensor}), TESSERACT_OK) << call.failure.message;
+    fake_cuda_pump_all();
+    EXPECT_EQ(y.values(), (Vector{1.0, 3.0}));
+  }
+}
+
 // ---- After the call ----------------------------------------------------------------------------
 
 TEST_F(Devices, ThatAreKeptAreAnError) {
