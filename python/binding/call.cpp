@@ -208,14 +208,28 @@ int32_t run_unlocked(const Call &call, Tensors &tensors, Result &result, Error &
     return tesseract_call_run(call.handle, tensors.pointers(), nullptr, nullptr, result.out(),
                               error.out());
   }
-  if (const int32_t status = tensors.order(error.out())) return status;
   tesseract_call_options options = TESSERACT_CALL_OPTIONS_INIT;
   options.stream = tensors.stream();
   return tesseract_call_run(call.handle, tensors.pointers(), nullptr, &options, result.out(),
                             error.out());
 }
 
+void order_streams(Tensors &tensors) {
+  Error error;
+  int32_t status = TESSERACT_OK;
+  {
+    const Unlocked unlocked;
+    status = tensors.order(error.out());
+  }
+  if (status == TESSERACT_OK) return;
+  PyErr_Format(PyExc_RuntimeError,
+               "the stream of the call, %llu, can't be made to wait for those of its arrays: %s",
+               static_cast<unsigned long long>(tensors.stream()), error.text());
+  throw PythonError{};
+}
+
 void run_checked(const Call &call, Tensors &tensors, Result &result) {
+  if (tensors.waits()) order_streams(tensors);
   Error error;
   const int32_t status = run_unlocked(call, tensors, result, error);
   if (status != TESSERACT_OK) error.raise(status);

@@ -77,6 +77,7 @@ void Tensors::settle_sources(uint64_t stream) {
   device_ = tensors_[first->position].device;
   for (const Source &source : sources_) {
     if (source.is_on_any) tensors_[source.position].device = device_;
+    waits_ = waits_ || (source.ready_on && source.ready_on != stream_);
   }
 }
 

@@ -57,6 +57,9 @@ class Tensors {
   // The first device; the host where no tensor is on one.
   DLDevice device() const { return device_; }
 
+  // Whether data are ready on another stream than the call's.
+  bool waits() const { return waits_; }
+
   // Has the call's stream wait for those that data are ready on.  Called without the GIL, waits for
   // nothing.  A status, as the functions of ext/device.h.
   int32_t order(tesseract_error **error);
@@ -81,6 +84,7 @@ class Tensors {
   std::vector<std::unique_ptr<int64_t[]>> strides_;  // of arrays that are not compact
   std::vector<Source> sources_;                      // of tensors on a device
   uint64_t stream_ = 0;
+  bool waits_ = false;
   DLDevice device_ = {kDLCPU, 0};
 };
 
