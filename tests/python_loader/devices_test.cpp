@@ -91,6 +91,8 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceResults,
                          testing::Values(Returned{"device", kDoubled}, Returned{"stream", kDoubled},
                                          Returned{"host", kDoubled}, Returned{"input", kX},
                                          Returned{"part of input", {2.0, 3.0, 4.0}},
+                                         Returned{"managed", kDoubled},
+                                         Returned{"pinned", kDoubled},
                                          Returned{"reversed", {8.0, 6.0, 4.0, 2.0}},
                                          Returned{"dlpack", kX}),
                          [](const auto &tested) {

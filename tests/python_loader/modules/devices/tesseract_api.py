@@ -134,6 +134,14 @@ def result(x, way, factor=2.0):
         return scaled(x, factor, own_stream())
     if way == "call's stream":
         return scaled(x, factor, x.__cuda_array_interface__["stream"])
+    if way in ("managed", "pinned"):
+        pointer = ctypes.c_uint64()
+        size = ctypes.c_size_t(8 * x.size)
+        allocate = driver.cuMemAllocManaged if way == "managed" else driver.cuMemHostAlloc
+        checked(allocate(ctypes.byref(pointer), size, 1))
+        values = np.ascontiguousarray(factor * to_host(x))
+        checked(driver.fake_cuda_write(pointer, ctypes.c_void_p(values.ctypes.data), size))
+        return Claim(shape=(x.size,), data=(pointer.value, False))
     if way == "host":
         return factor * to_host(x)
     if way == "input":
