@@ -127,6 +127,32 @@ TEST_F(Devices, HostArraysStayWhatTheyAre) {
   }
 }
 
+TEST_F(Devices, MayBeReturnedByModulesThatGetNone) {
+  const OnDevice x(kX);
+  OnDevice there(Vector(4, 0.0));
+  Vector here(4, 0.0), given = kX;
+  int64_t shape[1] = {4};
+  const DLTensor host = tesseract_float64(given.data(), 1, shape);
+  DLTensor out = tesseract_float64(here.data(), 1, shape);
+  for (const std::string &options : {std::string("{}"), kDirect}) {
+    const Component component("devices", options);
+    DeviceCall on_host(component, TESSERACT_ENDPOINT_APPLY, {{"x", false}}, {{"y", false}}, {},
+                       way("made"));
+    DeviceCall staged(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y"}}, {}, way("made"),
+                      TESSERACT_STAGED);
+    const Current current;
+    for (int i = 0; i < 3; i++) {
+      here.assign(4, 0.0);
+      ASSERT_EQ(on_host.run({&host}, {&out}, 0), TESSERACT_OK) << on_host.failure.message;
+      EXPECT_EQ(here, kX);
+      ASSERT_EQ(staged.run({&x.tensor}, {&there.tensor}), TESSERACT_OK) << staged.failure.message;
+      EXPECT_EQ(staged.seen()["kind"], "host");
+      fake_cuda_pump_all();
+      EXPECT_EQ(there.values(), kX);
+    }
+  }
+}
+
 TEST_F(Devices, AreEmpty) {
   const Component component("devices", kDirect);
   const OnDevice x(Vector{});

@@ -126,6 +126,12 @@ def to_host(x):
 
 
 def result(x, way, factor=2.0):
+    if way == "made":
+        made = OnDevice(x.size)
+        values = np.arange(1.0, x.size + 1)
+        source = ctypes.c_void_p(values.ctypes.data)
+        checked(driver.fake_cuda_write(ctypes.c_uint64(made.pointer), source, values.nbytes))
+        return made
     if isinstance(x, np.ndarray):
         return factor * x
     if way == "device":
