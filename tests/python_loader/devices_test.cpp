@@ -242,6 +242,30 @@ TEST_F(Devices, OfOrderedModulesWaitForNothing) {
   }
 }
 
+// What is asked of the driver where the module asks nothing and returns what is on the host.
+TEST_F(Devices, CostTwoDriverCallsInOrderedModules) {
+  const OnDevice x(kX);
+  for (const std::string &options : {kOrdered, kDirect}) {
+    const Component component("devices", options);
+    DeviceCall call(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y", false}}, {},
+                    way("constant"));
+    Vector here(4, 0.0);
+    int64_t shape[1] = {4};
+    DLTensor out = tesseract_float64(here.data(), 1, shape);
+    const uint64_t stream = new_stream();
+    for (int i = 0; i < 4; i++) {
+      fake_cuda_reset_calls();
+      ASSERT_EQ(call.run_bare({&x.tensor}, {&out}, stream), TESSERACT_OK);
+    }
+    EXPECT_EQ(here, Vector(4, 3.0));
+    EXPECT_EQ(fake_cuda_calls("cuStreamSynchronize"), options == kDirect ? 1 : 0);
+    if (options == kDirect) continue;
+    EXPECT_EQ(fake_cuda_calls("cuCtxPushCurrent"), 1);
+    EXPECT_EQ(fake_cuda_calls("cuCtxPopCurrent"), 1);
+    EXPECT_EQ(fake_cuda_calls(nullptr), 2) << fake_cuda_trace();
+  }
+}
+
 TEST_F(Devices, OfOrderedModulesMayBeCaptured) {
   const Component component("devices", kOrdered);
   const OnDevice x(kX);
@@ -364,6 +388,11 @@ TEST_F(Devices, ThatAreKeptMayBeAWarning) {
   DeviceCall ask(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y", false}}, {}, way("ask kept"));
   ASSERT_EQ(ask.run({&x.tensor}), TESSERACT_OK) << ask.failure.message;
   EXPECT_EQ(ask.seen()["error"], "RevokedArrayError");
+  DeviceCall kept(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y"}}, {}, way("return kept"));
+  for (int i = 0; i < 3; i++) {
+    EXPECT_EQ(kept.run({&x.tensor}), TESSERACT_ERROR_COMPONENT);
+    EXPECT_THAT(kept.failure.message, testing::HasSubstr("RevokedArrayError"));
+  }
 }
 
 TEST_F(Devices, WithAnOwnerMayBeKept) {

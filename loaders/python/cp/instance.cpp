@@ -108,6 +108,10 @@ void destroy(void *self) {
   std::unique_ptr<Instance> instance(static_cast<Instance *>(self));
   {
     const Entry entry;
+    if (!entry) {
+      for (Ref &array : instance->poisoned) array.release();
+    }
+    instance->poisoned.clear();  // here, since it needs the GIL
     if (entry && instance->adopted) {
       Py_CLEAR(instance->component);
       instance->adopted->drop();

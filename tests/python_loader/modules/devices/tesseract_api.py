@@ -126,6 +126,8 @@ def to_host(x):
 
 
 def result(x, way, factor=2.0):
+    if way == "constant":
+        return np.full(x.size, 3.0)
     if way == "made":
         made = OnDevice(x.size)
         values = np.arange(1.0, x.size + 1)
@@ -214,6 +216,8 @@ def apply(inputs: InputSchema) -> OutputSchema:
         pointer = ctypes.c_uint64(x.__cuda_array_interface__["data"][0])
         seven = ctypes.c_double(7.0)
         checked(driver.fake_cuda_write(pointer, ctypes.byref(seven), ctypes.c_uint64(8)))
+    elif way == "return kept":
+        return {"y": kept[-1], "seen": {}}
     elif way == "fail":
         raise ValueError("not today")
     else:
