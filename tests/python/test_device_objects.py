@@ -273,23 +273,38 @@ def test_the_calls_stream_is_the_libraries_current_one(
         monkeypatch.delitem(sys.modules, name, raising=False)
     for name in loaded:
         monkeypatch.setitem(sys.modules, name, library(name, entered))
-    leave, published = devices.enter_stream(77, set(imported))
-    assert entered == [(name, 77) for name in current]
-    assert published is publishes
-    assert leave is not None
-    leave()
-    assert entered == []
+    streams = devices.Streams(set(imported))
+    for _ in range(2):
+        leave, published = streams.enter(77)
+        assert entered == [(name, 77) for name in current]
+        assert published is publishes
+        assert (leave is None) == (not loaded)
+        if leave:
+            leave()
+        assert entered == []
+
+
+def test_a_library_may_be_imported_by_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    names: set[str] = set()
+    streams = devices.Streams(names)
+    for name in ("cupy", "torch"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    assert streams.enter(77) == (None, True)
+    monkeypatch.setitem(sys.modules, "cupy", library("cupy", []))
+    assert streams.enter(77)[1] is True
+    names.add("cupy")
+    assert streams.enter(77)[1] is False
 
 
 def test_torch_knows_the_legacy_stream_by_another_number(monkeypatch: pytest.MonkeyPatch) -> None:
     entered: list[Any] = []
     monkeypatch.delitem(sys.modules, "cupy", raising=False)
     monkeypatch.setitem(sys.modules, "torch", library("torch", entered))
-    devices.enter_stream(1, ("torch",))
+    devices.Streams({"torch"}).enter(1)
     assert entered == [("torch", 0)]
 
 
 def test_a_library_without_a_device_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "cupy", raising=False)
     monkeypatch.setitem(sys.modules, "torch", library("torch", [], available=False))
-    assert devices.enter_stream(77, ("torch",))[1] is True
+    assert devices.Streams({"torch"}).enter(77)[1] is True

@@ -91,6 +91,8 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceResults,
                          testing::Values(Returned{"device", kDoubled}, Returned{"stream", kDoubled},
                                          Returned{"host", kDoubled}, Returned{"input", kX},
                                          Returned{"part of input", {2.0, 3.0, 4.0}},
+                                         Returned{"managed", kDoubled},
+                                         Returned{"pinned", kDoubled},
                                          Returned{"reversed", {8.0, 6.0, 4.0, 2.0}},
                                          Returned{"dlpack", kX}),
                          [](const auto &tested) {
@@ -122,6 +124,32 @@ TEST_F(Devices, HostArraysStayWhatTheyAre) {
     fake_cuda_pump_all();
     EXPECT_EQ(call.seen()["kind"], "host");
     EXPECT_EQ(y.values(), kDoubled);
+  }
+}
+
+TEST_F(Devices, MayBeReturnedByModulesThatGetNone) {
+  const OnDevice x(kX);
+  OnDevice there(Vector(4, 0.0));
+  Vector here(4, 0.0), given = kX;
+  int64_t shape[1] = {4};
+  const DLTensor host = tesseract_float64(given.data(), 1, shape);
+  DLTensor out = tesseract_float64(here.data(), 1, shape);
+  for (const std::string &options : {std::string("{}"), kDirect}) {
+    const Component component("devices", options);
+    DeviceCall on_host(component, TESSERACT_ENDPOINT_APPLY, {{"x", false}}, {{"y", false}}, {},
+                       way("made"));
+    DeviceCall staged(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y"}}, {}, way("made"),
+                      TESSERACT_STAGED);
+    const Current current;
+    for (int i = 0; i < 3; i++) {
+      here.assign(4, 0.0);
+      ASSERT_EQ(on_host.run({&host}, {&out}, 0), TESSERACT_OK) << on_host.failure.message;
+      EXPECT_EQ(here, kX);
+      ASSERT_EQ(staged.run({&x.tensor}, {&there.tensor}), TESSERACT_OK) << staged.failure.message;
+      EXPECT_EQ(staged.seen()["kind"], "host");
+      fake_cuda_pump_all();
+      EXPECT_EQ(there.values(), kX);
+    }
   }
 }
 
@@ -211,6 +239,30 @@ TEST_F(Devices, OfOrderedModulesWaitForNothing) {
       fake_cuda_pump_all();
       EXPECT_EQ(y.values(), std::string(name) == "input" ? kX : kDoubled);
     }
+  }
+}
+
+// What is asked of the driver where the module asks nothing and returns what is on the host.
+TEST_F(Devices, CostTwoDriverCallsInOrderedModules) {
+  const OnDevice x(kX);
+  for (const std::string &options : {kOrdered, kDirect}) {
+    const Component component("devices", options);
+    DeviceCall call(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y", false}}, {},
+                    way("constant"));
+    Vector here(4, 0.0);
+    int64_t shape[1] = {4};
+    DLTensor out = tesseract_float64(here.data(), 1, shape);
+    const uint64_t stream = new_stream();
+    for (int i = 0; i < 4; i++) {
+      fake_cuda_reset_calls();
+      ASSERT_EQ(call.run_bare({&x.tensor}, {&out}, stream), TESSERACT_OK);
+    }
+    EXPECT_EQ(here, Vector(4, 3.0));
+    EXPECT_EQ(fake_cuda_calls("cuStreamSynchronize"), options == kDirect ? 1 : 0);
+    if (options == kDirect) continue;
+    EXPECT_EQ(fake_cuda_calls("cuCtxPushCurrent"), 1);
+    EXPECT_EQ(fake_cuda_calls("cuCtxPopCurrent"), 1);
+    EXPECT_EQ(fake_cuda_calls(nullptr), 2) << fake_cuda_trace();
   }
 }
 
@@ -336,6 +388,11 @@ TEST_F(Devices, ThatAreKeptMayBeAWarning) {
   DeviceCall ask(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y", false}}, {}, way("ask kept"));
   ASSERT_EQ(ask.run({&x.tensor}), TESSERACT_OK) << ask.failure.message;
   EXPECT_EQ(ask.seen()["error"], "RevokedArrayError");
+  DeviceCall kept(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y"}}, {}, way("return kept"));
+  for (int i = 0; i < 3; i++) {
+    EXPECT_EQ(kept.run({&x.tensor}), TESSERACT_ERROR_COMPONENT);
+    EXPECT_THAT(kept.failure.message, testing::HasSubstr("RevokedArrayError"));
+  }
 }
 
 TEST_F(Devices, WithAnOwnerMayBeKept) {

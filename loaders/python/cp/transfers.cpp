@@ -125,17 +125,16 @@ void Transfers::refuse_copy(const Output &output) const {
 // The stream that a copy of the result is to run on, which is ready for it.
 uint64_t Transfers::make_ready(const Source &source, const Output &output) {
   const uint64_t ours = frame_->stream;
-  // What publishes no stream may be of the default one, where modules don't follow the call's.
-  const uint64_t theirs = source.producer.stream()           ? source.producer.stream()
-                          : instance_.stream_ordered && ours ? ours
-                                                             : 1;
+  // What publishes no stream may be of the default one, where modules don't follow the call's; what
+  // was made here is ready.
+  const bool follows = ours && (instance_.stream_ordered || source.is_known);
+  const uint64_t theirs = source.producer.stream() ? source.producer.stream() : follows ? ours : 1;
   DLDevice device{};
   const bool ours_fits =
       device_of_call(frame_, device) && same_device(device, source.tensor.device);
   if (!ours_fits) return theirs;
   std::vector<uint64_t> &streams = begun_->streams;
-  if (theirs == ours || source.is_known ||
-      std::find(streams.begin(), streams.end(), theirs) != streams.end()) {
+  if (theirs == ours || std::find(streams.begin(), streams.end(), theirs) != streams.end()) {
     return ours;
   }
   request(frame_, output, [&](const tesseract_device_table &table, tesseract_error **error) {

@@ -65,6 +65,7 @@ class Component:
         self.devices = devices.Devices(options, self.settings.get_config().gpu_transport)
         self.output = Output(log)
         self.isolation = Isolation(file.parent, self.settings, self.output)
+        self.enter_stream = devices.Streams(self.isolation.imported).enter
         self._spool = capture.Spool()
         self._stream_logs = options.get("stream_logs", False)
         self._captures = _make_output_path(self.settings) or self._stream_logs is not False
@@ -170,10 +171,6 @@ class Component:
                 self.output.into(log_file),
             ):
                 yield
-
-    def enter_stream(self, stream: int) -> tuple[devices.Leave | None, bool]:
-        """See `devices.enter_stream`; for the compiled loader."""
-        return devices.enter_stream(stream, self.isolation.imported)
 
     def prepare(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -50,24 +50,38 @@ def _refused(text: str) -> RequestError:
     return RequestError(text, status=INVALID_ARGUMENT)
 
 
-def enter_stream(stream: int, imported: Iterable[str]) -> tuple[Leave | None, bool]:
-    """Makes a stream the current one of CuPy and torch, where the process has imported them.
+class Streams:
+    """Makes a call's stream the current one of CuPy and torch, where the process has imported them.
 
-    Returns what undoes it, and whether arrays are to say their stream all the same: not to modules
-    that are known to use CuPy or torch, which would wait for it on the host; Numba has no current
-    stream and others may launch by themselves.  `imported` are the names that the module has
-    imported.
+    `imported` are the names that a component's modules have imported, which grow.
     """
-    used = {name.partition(".")[0] for name in list(imported)}
-    publishes = True
-    with contextlib.ExitStack() as stack:
-        for name, make in _CURRENT.items():
-            library = sys.modules.get(name)
-            if library is not None and _has_device(library):
-                stack.enter_context(make(library, stream))
-                publishes = publishes and name not in used
-        leave = stack.pop_all().close
-    return leave, publishes or "numba" in used
+
+    def __init__(self, imported: Collection[str]) -> None:
+        self._imported = imported
+        self._looked_at = -1
+        self._used: frozenset[str] = frozenset()
+
+    def enter(self, stream: int) -> tuple[Leave | None, bool]:
+        """Returns what undoes it, and whether arrays are to say their stream all the same.
+
+        Not to modules that are known to use CuPy or torch, which would wait for it on the host;
+        Numba has no current stream, and others may launch by themselves.
+        """
+        libraries = [name for name in _CURRENT if name in sys.modules]
+        if not libraries:
+            return None, True
+        if len(self._imported) != self._looked_at:
+            self._looked_at = len(self._imported)
+            self._used = frozenset(name.partition(".")[0] for name in list(self._imported))
+        publishes = True
+        with contextlib.ExitStack() as stack:
+            for name in libraries:
+                library = sys.modules[name]
+                if _has_device(library):
+                    stack.enter_context(_CURRENT[name](library, stream))
+                    publishes = publishes and name not in self._used
+            leave = stack.pop_all().close
+        return leave, publishes or "numba" in self._used
 
 
 @functools.cache

@@ -126,6 +126,14 @@ def to_host(x):
 
 
 def result(x, way, factor=2.0):
+    if way == "constant":
+        return np.full(x.size, 3.0)
+    if way == "made":
+        made = OnDevice(x.size)
+        values = np.arange(1.0, x.size + 1)
+        source = ctypes.c_void_p(values.ctypes.data)
+        checked(driver.fake_cuda_write(ctypes.c_uint64(made.pointer), source, values.nbytes))
+        return made
     if isinstance(x, np.ndarray):
         return factor * x
     if way == "device":
@@ -134,6 +142,14 @@ def result(x, way, factor=2.0):
         return scaled(x, factor, own_stream())
     if way == "call's stream":
         return scaled(x, factor, x.__cuda_array_interface__["stream"])
+    if way in ("managed", "pinned"):
+        pointer = ctypes.c_uint64()
+        size = ctypes.c_size_t(8 * x.size)
+        allocate = driver.cuMemAllocManaged if way == "managed" else driver.cuMemHostAlloc
+        checked(allocate(ctypes.byref(pointer), size, 1))
+        values = np.ascontiguousarray(factor * to_host(x))
+        checked(driver.fake_cuda_write(pointer, ctypes.c_void_p(values.ctypes.data), size))
+        return Claim(shape=(x.size,), data=(pointer.value, False))
     if way == "host":
         return factor * to_host(x)
     if way == "input":
@@ -200,6 +216,8 @@ def apply(inputs: InputSchema) -> OutputSchema:
         pointer = ctypes.c_uint64(x.__cuda_array_interface__["data"][0])
         seven = ctypes.c_double(7.0)
         checked(driver.fake_cuda_write(pointer, ctypes.byref(seven), ctypes.c_uint64(8)))
+    elif way == "return kept":
+        return {"y": kept[-1], "seen": {}}
     elif way == "fail":
         raise ValueError("not today")
     else:
