@@ -50,18 +50,25 @@ class Leaves {
   bool given_ = false;
 };
 
-void set_tensors(PyObject *arrays, size_t first, bool is_abstract, Tensors &tensors,
-                 std::vector<Position> *positions) {
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arrays); i++) {
-    PyObject *array = PyTuple_GET_ITEM(arrays, i);
-    const DLDataType dtype = checked_dtype(array);
-    const size_t at = first + static_cast<size_t>(i);
-    if (is_abstract) {
-      tensors.set_shape(at, Ref(Py_NewRef(array)), dtype);
-    } else {
-      tensors.set(at, Ref(Py_NewRef(array)), dtype);
+void set_tensor(PyObject *array, size_t at, bool is_abstract, Tensors &tensors) {
+  if (!PyArray_Check(array)) {
+    Ref owner = given(array) ? Ref(Py_NewRef(array)) : make_given(array);
+    if (owner) {
+      const Foreign &foreign = *given(owner.get());
+      return tensors.set(at, std::move(owner), foreign);
     }
-    if (positions) positions->push_back({dtype, tensors[at].ndim});
+  }
+  const DLDataType dtype = checked_dtype(array);
+  if (is_abstract) {
+    tensors.set_shape(at, Ref(Py_NewRef(array)), dtype);
+  } else {
+    tensors.set(at, Ref(Py_NewRef(array)), dtype);
+  }
+}
+
+void set_tensors(PyObject *arrays, size_t first, bool is_abstract, Tensors &tensors) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arrays); i++) {
+    set_tensor(PyTuple_GET_ITEM(arrays, i), first + static_cast<size_t>(i), is_abstract, tensors);
   }
 }
 
@@ -79,21 +86,23 @@ Ref paths_of(const tesseract_leaves *leaves) {
 struct Request {
   int32_t endpoint;
   PyObject *paths, *arrays, *json, *of, *wrt, *seeds;
+  long flags;
 };
 
 Request read_request(PyObject *const *arguments, Py_ssize_t count) {
-  bool sound = count == 7;
+  bool sound = count == 7 || count == 8;
   for (const int i : {1, 2, 6}) sound = sound && PyTuple_Check(arguments[i]);
   for (const int i : {4, 5}) {
     sound = sound && (arguments[i] == Py_None || PyTuple_Check(arguments[i]));
   }
   sound = sound && PyTuple_GET_SIZE(arguments[1]) == PyTuple_GET_SIZE(arguments[2]);
   const long endpoint = sound ? PyLong_AsLong(arguments[0]) : -1;
-  if (endpoint == -1 && PyErr_Occurred()) throw PythonError{};
+  const long flags = sound && count == 8 ? PyLong_AsLong(arguments[7]) : 0;
+  if (PyErr_Occurred()) throw PythonError{};
   const Request request{static_cast<int32_t>(endpoint), sound ? arguments[1] : nullptr,
                         sound ? arguments[2] : nullptr, sound ? arguments[3] : nullptr,
                         sound ? arguments[4] : nullptr, sound ? arguments[5] : nullptr,
-                        sound ? arguments[6] : nullptr};
+                        sound ? arguments[6] : nullptr, flags};
   PyObject *seeded = endpoint == TESSERACT_ENDPOINT_JVP   ? request.wrt
                      : endpoint == TESSERACT_ENDPOINT_VJP ? request.of
                                                           : nullptr;
@@ -102,15 +111,65 @@ Request read_request(PyObject *const *arguments, Py_ssize_t count) {
   if (!seeded && n_seeds) sound = false;
   if (sound) return request;
   PyErr_SetString(PyExc_TypeError,
-                  "prepare(endpoint, paths, arrays, json, of, wrt, seeds) with tuples of equal "
-                  "lengths for paths and arrays, and seeds for what is named");
+                  "prepare(endpoint, paths, arrays, json, of, wrt, seeds, flags=0) with tuples of "
+                  "equal lengths for paths and arrays, and seeds for what is named");
   throw PythonError{};
 }
 
-int32_t prepare(tesseract_component *component, const tesseract_signature &signature,
-                tesseract_call **call, Error &error) {
-  const Unlocked unlocked;
-  return tesseract_prepare(component, &signature, call, error.out());
+tesseract_call *prepared(tesseract_component *component, const tesseract_signature &signature) {
+  tesseract_call *call = nullptr;
+  Error error;
+  int32_t status = TESSERACT_OK;
+  {
+    const Unlocked unlocked;
+    status = tesseract_prepare(component, &signature, &call, error.out());
+  }
+  if (status != TESSERACT_OK) error.raise(status);
+  return call;
+}
+
+// Wanted leaves as they were resolved, with destinations on a device.
+class Destinations {
+ public:
+  Destinations(const tesseract_leaves &resolved, DLDevice device) {
+    const auto count = static_cast<size_t>(resolved.count);
+    tensors_.reserve(count);
+    for (size_t i = 0; i < count; i++) {
+      DLTensor tensor = *resolved.items[i].tensor;
+      tensor.device = device;
+      // What the component says at the run is as good as any.
+      if (tensor.ndim < 0) tensor.ndim = 0;
+      if (tensor.dtype.lanes == 0) tensor.dtype = {kDLFloat, 64, 1};
+      tensors_.push_back(tensor);
+      items_.push_back({resolved.items[i].path, &tensors_.back(), nullptr});
+    }
+    leaves_.count = resolved.count;
+    leaves_.items = items_.data();
+  }
+  Destinations(const Destinations &) = delete;
+  Destinations &operator=(const Destinations &) = delete;
+
+  const tesseract_leaves *get() const { return &leaves_; }
+
+ private:
+  std::vector<DLTensor> tensors_;
+  std::vector<tesseract_leaf> items_;
+  tesseract_leaves leaves_ = TESSERACT_LEAVES_INIT;
+};
+
+// Prepares the same call with results on a device.
+void move_results(tesseract_component *component, tesseract_signature signature, DLDevice device,
+                  Call &call) {
+  const bool vjp = signature.endpoint == TESSERACT_ENDPOINT_VJP;
+  const bool known = vjp || signature.endpoint == TESSERACT_ENDPOINT_APPLY ||
+                     signature.endpoint == TESSERACT_ENDPOINT_JVP;
+  const tesseract_signature *resolved = tesseract_call_signature(call.handle);
+  const tesseract_leaves *wanted = vjp ? resolved->wrt : resolved->of;
+  if (!known || !wanted || wanted->count <= 0) return;
+  const Destinations destinations(*wanted, device);
+  (vjp ? signature.wrt : signature.of) = destinations.get();
+  tesseract_call *moved = prepared(component, signature);
+  tesseract_call_free(std::exchange(call.handle, moved));
 }
 
 int traverse(PyObject *self, visitproc visit, void *arg) {
@@ -145,11 +204,32 @@ void destroy(PyObject *self) {
 
 int32_t run_unlocked(const Call &call, Tensors &tensors, Result &result, Error &error) {
   const Unlocked unlocked;
-  return tesseract_call_run(call.handle, tensors.pointers(), nullptr, nullptr, result.out(),
+  if (!tensors.stream()) {
+    return tesseract_call_run(call.handle, tensors.pointers(), nullptr, nullptr, result.out(),
+                              error.out());
+  }
+  tesseract_call_options options = TESSERACT_CALL_OPTIONS_INIT;
+  options.stream = tensors.stream();
+  return tesseract_call_run(call.handle, tensors.pointers(), nullptr, &options, result.out(),
                             error.out());
 }
 
+void order_streams(Tensors &tensors) {
+  Error error;
+  int32_t status = TESSERACT_OK;
+  {
+    const Unlocked unlocked;
+    status = tensors.order(error.out());
+  }
+  if (status == TESSERACT_OK) return;
+  PyErr_Format(PyExc_RuntimeError,
+               "the stream of the call, %llu, can't be made to wait for those of its arrays: %s",
+               static_cast<unsigned long long>(tensors.stream()), error.text());
+  throw PythonError{};
+}
+
 void run_checked(const Call &call, Tensors &tensors, Result &result) {
+  if (tensors.waits()) order_streams(tensors);
   Error error;
   const int32_t status = run_unlocked(call, tensors, result, error);
   if (status != TESSERACT_OK) error.raise(status);
@@ -161,15 +241,15 @@ std::string_view json_of(const Result &result) {
   return {text ? text : "", static_cast<size_t>(length)};
 }
 
-Ref value_of(const Call &call, Result &result, int64_t index) {
-  return call.is_abstract ? result.shape(index) : result.value(index);
+Ref value_of(const Call &call, Result &result, int64_t index, uint64_t stream) {
+  return call.is_abstract ? result.shape(index) : result.value(index, stream);
 }
 
-Ref parts_of(const Call &call, Result &result) {
+Ref parts_of(const Call &call, Result &result, uint64_t stream) {
   const int64_t count = tesseract_result_count(result.get());
   Ref values = own(PyList_New(0)), others = own(PyList_New(0));
   for (int64_t i = 0; i < count; i++) {
-    const Ref value = value_of(call, result, i);
+    const Ref value = value_of(call, result, i, stream);
     if (i < call.n_out) {
       check(PyList_Append(values.get(), value.get()));
       continue;
@@ -185,16 +265,21 @@ Ref parts_of(const Call &call, Result &result) {
   return own(PyTuple_Pack(3, values.get(), document.get(), others.get()));
 }
 
-PyObject *run(PyObject *self, PyObject *arrays) {
+PyObject *run(PyObject *self, PyObject *const *arguments, Py_ssize_t n_arguments) {
   return guarded([&] {
     Call &call = *as_call(self);
     const size_t count = call.positions->size();
+    PyObject *arrays = n_arguments == 1 || n_arguments == 2 ? arguments[0] : Py_None;
     if (!PyTuple_Check(arrays) || static_cast<size_t>(PyTuple_GET_SIZE(arrays)) != count) {
-      PyErr_Format(PyExc_TypeError, "run takes a tuple of %zu arrays", count);
+      PyErr_Format(PyExc_TypeError, "run takes a tuple of %zu arrays, and a stream or nothing",
+                   count);
       throw PythonError{};
     }
+    const uint64_t stream = n_arguments == 2 ? PyLong_AsUnsignedLongLong(arguments[1]) : 0;
+    if (PyErr_Occurred()) throw PythonError{};
     Tensors tensors(count);
-    set_tensors(arrays, 0, call.is_abstract, tensors, nullptr);
+    set_tensors(arrays, 0, call.is_abstract, tensors);
+    tensors.settle(stream);
     return run_for_parts(call, tensors).release();
   });
 }
@@ -236,9 +321,9 @@ PyGetSetDef properties[] = {
 };
 
 PyMethodDef methods[] = {
-    {"run", run, METH_O,
-     "run(arrays) -> (values, json, others): arrays of the inputs, then of the seeds; others are\n"
-     "(path, value) of outputs that no signature can name."},
+    {"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(run)), METH_FASTCALL,
+     "run(arrays, stream=0) -> (values, json, others): arrays of the inputs, then of the seeds;\n"
+     "others are (path, value) of outputs that no signature can name."},
     {"remember", remember, METH_VARARGS,
      "remember(pattern, form): the arguments it serves and the form of its results."},
     {},
@@ -265,11 +350,17 @@ PyObject *prepare_call(PyObject *component, PyObject *const *arguments, Py_ssize
     Ref object = own(type->tp_alloc(type, 0));
     Call &call = *as_call(object.get());
     call.is_abstract = request.endpoint == TESSERACT_ENDPOINT_ABSTRACT_EVAL;
+    call.allows_copies = !(request.flags & kNoCopy);
     call.positions = new std::vector<Position>;
     const auto n_inputs = static_cast<size_t>(PyTuple_GET_SIZE(request.arrays));
     Tensors tensors(n_inputs + static_cast<size_t>(PyTuple_GET_SIZE(request.seeds)));
-    set_tensors(request.arrays, 0, call.is_abstract, tensors, call.positions);
-    set_tensors(request.seeds, n_inputs, call.is_abstract, tensors, call.positions);
+    set_tensors(request.arrays, 0, call.is_abstract, tensors);
+    set_tensors(request.seeds, n_inputs, call.is_abstract, tensors);
+    tensors.settle(0);
+    const auto n_tensors = n_inputs + static_cast<size_t>(PyTuple_GET_SIZE(request.seeds));
+    for (size_t i = 0; i < n_tensors; i++) {
+      call.positions->push_back({tensors[i].dtype, tensors[i].ndim, tensors[i].device});
+    }
 
     Leaves inputs, of, wrt;
     inputs.name(request.paths, &tensors);
@@ -279,13 +370,15 @@ PyObject *prepare_call(PyObject *component, PyObject *const *arguments, Py_ssize
     of.name(request.of, vjp ? &tensors : nullptr, n_inputs);
     wrt.name(request.wrt, jvp ? &tensors : nullptr, n_inputs);
     tesseract_signature signature = TESSERACT_SIGNATURE_INIT;
+    signature.flags = static_cast<uint32_t>(request.flags & (kNoCopy | kStaged));
     signature.endpoint = request.endpoint;
     signature.inputs = inputs.get();
     signature.of = of.get();
     signature.wrt = wrt.get();
-    Error error;
-    const int32_t status = prepare(handle_of(component), signature, &call.handle, error);
-    if (status != TESSERACT_OK) error.raise(status);
+    call.handle = prepared(handle_of(component), signature);
+    if (request.flags & kResultsOnDevice && tensors.stream()) {
+      move_results(handle_of(component), signature, tensors.device(), call);
+    }
 
     const tesseract_signature *resolved = tesseract_call_signature(call.handle);
     const int64_t n_of = resolved->of ? resolved->of->count : 0;
@@ -300,19 +393,21 @@ PyObject *prepare_call(PyObject *component, PyObject *const *arguments, Py_ssize
 Ref run_for_parts(Call &call, Tensors &tensors) {
   Result result;
   run_checked(call, tensors, result);
-  return parts_of(call, result);
+  return parts_of(call, result, tensors.stream());
 }
 
 Ref run_for_form(Call &call, Tensors &tensors, Ref &parts) {
   Result result;
   run_checked(call, tensors, result);
   if (tesseract_result_count(result.get()) != call.n_out || json_of(result).size() > 2) {
-    parts = parts_of(call, result);
+    parts = parts_of(call, result, tensors.stream());
     return Ref();
   }
   std::vector<Ref> values;
   values.reserve(static_cast<size_t>(call.n_out));
-  for (int64_t i = 0; i < call.n_out; i++) values.push_back(value_of(call, result, i));
+  for (int64_t i = 0; i < call.n_out; i++) {
+    values.push_back(value_of(call, result, i, tensors.stream()));
+  }
   return call.form->make(values);
 }
 

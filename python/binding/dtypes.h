@@ -1,4 +1,4 @@
-// Element types: DLPack's and NumPy's.
+// Element types of NumPy's arrays, beside what ../arrays/dtypes.h has of names.
 #pragma once
 
 #include <dlpack/dlpack.h>
@@ -9,10 +9,6 @@ namespace tesseract::binding {
 
 // The type of an array's elements; false where DLPack has none, or the bytes are swapped.
 bool dtype_of(PyArray_Descr *descriptor, DLDataType &dtype);
-
-// NumPy's descriptor, a new reference; the types that NumPy lacks come from ml_dtypes.  Throws
-// PythonError, a TypeError or ImportError.
-Ref descriptor(DLDataType dtype);
 
 inline bool same(DLDataType one, DLDataType other) {
   return one.code == other.code && one.bits == other.bits && one.lanes == other.lanes;

@@ -18,6 +18,7 @@ struct Endpoint {
   vectorcallfunc call;
   PyObject *general;
   PyObject *finish;
+  uint64_t stream;  // of its calls; 0: the producers say
   // The most recent first; null from the first null on.
   std::array<PyObject *, kRemembered> calls;
 };
@@ -33,13 +34,15 @@ void move_to_front(Endpoint &endpoint, size_t index) {
 }
 
 // The result of the call, if it serves these arguments; null, with no exception, if not.
-PyObject *try_call(Endpoint &endpoint, size_t index, PyObject *const *arguments, size_t count) {
+PyObject *try_call(Endpoint &endpoint, size_t index, PyObject *const *arguments, size_t count,
+                   Readings &readings) {
   PyObject *object = endpoint.calls[index];
   Call &call = *reinterpret_cast<Call *>(object);
   const Ref kept(Py_NewRef(object));
   Tensors tensors(call.positions->size());
-  if (!call.pattern || !call.pattern->matches_arguments(arguments, count, *call.positions, tensors))
-    return nullptr;
+  const Pattern::Match match{*call.positions, call.allows_copies, tensors, readings};
+  if (!call.pattern || !call.pattern->matches_arguments(arguments, count, match)) return nullptr;
+  tensors.settle(endpoint.stream);
   if (index && endpoint.calls[index] == object) move_to_front(endpoint, index);
   Ref parts;
   Ref result = run_for_form(call, tensors, parts);
@@ -57,8 +60,9 @@ PyObject *call_endpoint(PyObject *self, PyObject *const *arguments, size_t flags
       PyErr_SetString(PyExc_TypeError, "an endpoint takes its arguments by position");
       throw PythonError{};
     }
+    Readings readings(endpoint.stream);
     for (size_t i = 0; i < kRemembered && endpoint.calls[i]; i++) {
-      if (PyObject *result = try_call(endpoint, i, arguments, count)) return result;
+      if (PyObject *result = try_call(endpoint, i, arguments, count, readings)) return result;
     }
     Ref given = own(PyTuple_New(static_cast<Py_ssize_t>(count) + 1));
     PyTuple_SET_ITEM(given.get(), 0, Py_NewRef(self));
@@ -72,12 +76,14 @@ PyObject *call_endpoint(PyObject *self, PyObject *const *arguments, size_t flags
 PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *) {
   return guarded([&] {
     PyObject *general = nullptr, *finish = nullptr;
-    if (!PyArg_ParseTuple(arguments, "OO", &general, &finish)) throw PythonError{};
+    unsigned long long stream = 0;
+    if (!PyArg_ParseTuple(arguments, "OO|K", &general, &finish, &stream)) throw PythonError{};
     Ref object = own(type->tp_alloc(type, 0));
     Endpoint &endpoint = *as_endpoint(object.get());
     endpoint.call = call_endpoint;
     endpoint.general = Py_NewRef(general);
     endpoint.finish = Py_NewRef(finish);
+    endpoint.stream = stream;
     return object.release();
   });
 }

@@ -5,7 +5,8 @@
 
 namespace tesseract::binding {
 
-// Endpoint(general, finish): a callable of the endpoint's arguments.  Where a remembered call
+// Endpoint(general, finish, stream=0): a callable of the endpoint's arguments, on arrays of devices
+// on that stream, or on the one that they are ready on.  Where a remembered call
 // serves them it is run, else `general(endpoint, *arguments)`, which may `remember` the call it
 // makes, gives the result.  `finish(call, values, json, others)` makes one of parts that the call's
 // form doesn't know.

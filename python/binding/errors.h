@@ -19,6 +19,8 @@ class Error {
 
   tesseract_error **out() { return &error_; }
 
+  const char *text() const { return tesseract_error_message(error_, nullptr); }
+
   // Sets the exception that it is in Python and throws PythonError.  `status` is that of the
   // function that failed.
   [[noreturn]] void raise(int32_t status) const;

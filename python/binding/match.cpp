@@ -6,6 +6,7 @@
 #include <limits>
 #include <string_view>
 
+#include "../arrays/dtypes.h"
 #include "dtypes.h"
 
 namespace tesseract::binding {
@@ -112,8 +113,8 @@ std::unique_ptr<Pattern> Pattern::read(PyObject *description) {
   } else if (kind == "array") {
     made->kind_ = Kind::array;
     made->position_ = number(first);
-  } else if (kind == "number" || kind == "other") {
-    made->kind_ = kind == "number" ? Kind::number : Kind::other;
+  } else if (kind == "number" || kind == "other" || kind == "foreign") {
+    made->kind_ = kind == "number" ? Kind::number : kind == "other" ? Kind::other : Kind::foreign;
     made->object_ = Ref(Py_NewRef(first));
     made->position_ = number(item(description, 2));
     if (made->kind_ == Kind::other) made->make_ = Ref(Py_NewRef(item(description, 3)));
@@ -124,26 +125,26 @@ std::unique_ptr<Pattern> Pattern::read(PyObject *description) {
   return made;
 }
 
-bool Pattern::matches(PyObject *value, const std::vector<Position> &positions,
-                      Tensors &tensors) const {
+bool Pattern::matches(PyObject *value, const Match &match) const {
   switch (kind_) {
     case Kind::dict:
-      return matches_dict(value, positions, tensors);
+      return matches_dict(value, match);
     case Kind::list:
-      return matches_list(value, positions, tensors);
+      return matches_list(value, match);
     case Kind::array:
-      return PyArray_CheckExact(value) &&
-             matches_array(Ref(Py_NewRef(value)), positions[position_], tensors);
+      return PyArray_CheckExact(value) && matches_array(Ref(Py_NewRef(value)), match);
+    case Kind::foreign:
+      return reinterpret_cast<PyObject *>(Py_TYPE(value)) == object_.get() &&
+             matches_foreign(value, match);
     case Kind::number:
       return reinterpret_cast<PyObject *>(Py_TYPE(value)) == object_.get() &&
-             matches_number(value, positions[position_], tensors);
+             matches_number(value, match);
     case Kind::other: {
       if (reinterpret_cast<PyObject *>(Py_TYPE(value)) != object_.get()) return false;
       Ref array(PyArray_CheckScalar(value) ? PyArray_FromScalar(value, nullptr)
                                            : PyObject_CallOneArg(make_.get(), value));
       if (!array) forget_exception();
-      return array && PyArray_Check(array.get()) &&
-             matches_array(std::move(array), positions[position_], tensors);
+      return array && PyArray_Check(array.get()) && matches_array(std::move(array), match);
     }
     case Kind::value:
     case Kind::set:
@@ -152,17 +153,15 @@ bool Pattern::matches(PyObject *value, const std::vector<Position> &positions,
   return false;
 }
 
-bool Pattern::matches_arguments(PyObject *const *values, size_t count,
-                                const std::vector<Position> &positions, Tensors &tensors) const {
+bool Pattern::matches_arguments(PyObject *const *values, size_t count, const Match &match) const {
   if (count != children_.size()) return false;
   for (size_t i = 0; i < count; i++) {
-    if (!children_[i]->matches(values[i], positions, tensors)) return false;
+    if (!children_[i]->matches(values[i], match)) return false;
   }
   return true;
 }
 
-bool Pattern::matches_dict(PyObject *value, const std::vector<Position> &positions,
-                           Tensors &tensors) const {
+bool Pattern::matches_dict(PyObject *value, const Match &match) const {
   if (!PyDict_CheckExact(value) ||
       PyDict_GET_SIZE(value) != static_cast<Py_ssize_t>(keys_.size())) {
     return false;
@@ -175,45 +174,64 @@ bool Pattern::matches_dict(PyObject *value, const std::vector<Position> &positio
     }
     // What an array is made of may run code that changes the dict.
     const Ref kept(Py_NewRef(found));
-    if (!children_[i]->matches(found, positions, tensors)) return false;
+    if (!children_[i]->matches(found, match)) return false;
   }
   return true;
 }
 
-bool Pattern::matches_list(PyObject *value, const std::vector<Position> &positions,
-                           Tensors &tensors) const {
+bool Pattern::matches_list(PyObject *value, const Match &match) const {
   if (reinterpret_cast<PyObject *>(Py_TYPE(value)) != object_.get()) return false;
   for (size_t i = 0; i < children_.size(); i++) {
     // Its length may change, too.
     if (PySequence_Fast_GET_SIZE(value) != static_cast<Py_ssize_t>(children_.size())) return false;
     const Ref kept(Py_NewRef(PySequence_Fast_GET_ITEM(value, static_cast<Py_ssize_t>(i))));
-    if (!children_[i]->matches(kept.get(), positions, tensors)) return false;
+    if (!children_[i]->matches(kept.get(), match)) return false;
   }
   return PySequence_Fast_GET_SIZE(value) == static_cast<Py_ssize_t>(children_.size());
 }
 
-bool Pattern::matches_array(Ref array, const Position &position, Tensors &tensors) const {
+bool Pattern::matches_array(Ref array, const Match &match) const {
   auto *given = reinterpret_cast<PyArrayObject *>(array.get());
+  const Position &position = match.positions[position_];
   DLDataType dtype{};
   if (PyArray_NDIM(given) != position.ndim || !dtype_of(PyArray_DESCR(given), dtype) ||
       !same(dtype, position.dtype)) {
     return false;
   }
-  tensors.set(position_, std::move(array), dtype);
+  if (!match.allows_copies && !has_whole_strides(given)) return false;
+  match.tensors.set(position_, std::move(array), dtype);
   return true;
 }
 
-bool Pattern::matches_number(PyObject *value, const Position &position, Tensors &tensors) const {
+bool Pattern::matches_foreign(PyObject *value, const Match &match) const {
+  const Position &position = match.positions[position_];
+  const bool on_host = position.device.device_type == kDLCPU;
+  const Foreign *array =
+      match.readings.of(value, on_host ? Foreign::Where::anywhere : Foreign::Where::device);
+  if (!array) return false;
+  const DLTensor &tensor = array->tensor();
+  if (tensor.ndim != position.ndim || !same(tensor.dtype, position.dtype) ||
+      array->on_device() == on_host ||
+      (!array->is_on_any() && tensor.device.device_id != position.device.device_id)) {
+    return false;
+  }
+  match.tensors.set(position_, Ref(Py_NewRef(value)), *array);
+  return true;
+}
+
+bool Pattern::matches_number(PyObject *value, const Match &match) const {
+  const Position &position = match.positions[position_];
   bool known = false;
-  if (write_number(value, position.dtype, tensors.set_number(position_, position.dtype), known)) {
+  if (write_number(value, position.dtype, match.tensors.set_number(position_, position.dtype),
+                   known)) {
     return true;
   }
   if (known) return false;
   try {
-    Ref descr = descriptor(position.dtype);
+    Ref descr = arrays::numpy_dtype(position.dtype);
     Ref array(PyArray_FromAny(value, reinterpret_cast<PyArray_Descr *>(descr.release()), 0, 0, 0,
                               nullptr));
-    if (array) return matches_array(std::move(array), position, tensors);
+    if (array) return matches_array(std::move(array), match);
   } catch (const PythonError &) {
   }
   forget_exception();

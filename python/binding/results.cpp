@@ -3,7 +3,9 @@
 #include <array>
 #include <vector>
 
-#include "dtypes.h"
+#include "../arrays/device_array.h"
+#include "../arrays/dtypes.h"
+#include "../arrays/layout.h"
 
 namespace tesseract::binding {
 namespace {
@@ -39,23 +41,29 @@ Ref array_over(const DLTensor &tensor, Ref descr, Ref owner) {
 
 }  // namespace
 
-Ref Result::value(int64_t index) {
+DLManagedTensorVersioned *Result::take(int64_t index) {
+  DLManagedTensorVersioned *taken = nullptr;
+  if (tesseract_result_take(result_, index, &taken) == TESSERACT_OK) return taken;
+  PyErr_SetString(PyExc_RuntimeError, "the host does not give an output away");
+  throw PythonError{};
+}
+
+Ref Result::value(int64_t index, uint64_t stream) {
   const DLTensor *tensor = tesseract_result_tensor(result_, index);
   if (!tensor) return Ref(Py_NewRef(Py_None));
+  if (arrays::is_on_device(*tensor)) {
+    return arrays::make_owner(take(index), {.stream = stream, .publishes = true});
+  }
   if (tensor->ndim > NPY_MAXDIMS) {
     PyErr_Format(PyExc_ValueError, "NumPy has no arrays of rank %d", tensor->ndim);
     throw PythonError{};
   }
-  Ref descr = descriptor(tensor->dtype);
+  Ref descr = arrays::numpy_dtype(tensor->dtype);
   if (tensor->ndim == 0) {
     return own(
         PyArray_Scalar(tensor->data, reinterpret_cast<PyArray_Descr *>(descr.get()), nullptr));
   }
-  DLManagedTensorVersioned *taken = nullptr;
-  if (tesseract_result_take(result_, index, &taken) != TESSERACT_OK) {
-    PyErr_SetString(PyExc_RuntimeError, "the host does not give an output away");
-    throw PythonError{};
-  }
+  DLManagedTensorVersioned *taken = take(index);
   Ref owner = capsule_of(taken);
   return array_over(taken->dl_tensor, std::move(descr), std::move(owner));
 }
@@ -69,7 +77,7 @@ Ref Result::shape(int64_t index) const {
                                             : own(PyLong_FromLongLong(tensor->shape[k])).release();
     PyTuple_SET_ITEM(lengths.get(), k, length);
   }
-  const Ref descr = descriptor(tensor->dtype);
+  const Ref descr = arrays::numpy_dtype(tensor->dtype);
   const Ref name = own(PyObject_GetAttrString(descr.get(), "name"));
   return own(Py_BuildValue("{sOsO}", "shape", lengths.get(), "dtype", name.get()));
 }

@@ -16,7 +16,7 @@ from tesseract_host import _native
 
 # What the library registers itself as where the C host has started it.
 NAME = "tesseract_host._native._engine"
-REVISION = 1
+REVISION = 2
 
 
 def _load() -> tuple[ModuleType | None, str]:
@@ -35,6 +35,11 @@ def _load() -> tuple[ModuleType | None, str]:
 
 # The extension module or None, and then why there is none.
 native, missing = _load()
+
+
+def library() -> Any:
+    """The extension module where it is loaded, even if nothing is to be checked by it; or None."""
+    return native or sys.modules.get(NAME)
 
 
 def new_state() -> Any:

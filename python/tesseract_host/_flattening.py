@@ -11,7 +11,7 @@ import functools
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +20,7 @@ from tesseract_host._failures import InputError
 from tesseract_host._leaf_tree import Node
 from tesseract_host.runtime import _paths
 from tesseract_host.runtime._paths import Step
+from tesseract_host.runtime.errors import RevokedArrayError
 
 Steps = tuple[Step, ...]
 Pattern = tuple[Any, ...]
@@ -33,9 +34,10 @@ _PLAIN = (str, int, float, bool, type(None))
 class Flattened:
     """The inputs of one call."""
 
-    def __init__(self, inputs: Any, tree: Node, is_abstract: bool = False) -> None:
+    def __init__(self, inputs: Any, tree: Node, reader: Reader, is_abstract: bool = False) -> None:
         self.paths: list[str] = []
-        self.arrays: list[np.ndarray[Any, Any]] = []
+        self.arrays: list[Any] = []  # NumPy's, or Given of the binding
+        self._reader = reader
         self.can_be_remembered = True
         self._is_abstract = is_abstract
         document, self.pattern = self._inputs(inputs, tree)
@@ -55,8 +57,12 @@ class Flattened:
             return self._mapping(value, node, steps)
         if leaf is None and isinstance(value, list | tuple):
             return self._sequence(value, node, steps)
-        if isinstance(value, np.ndarray) and (leaf is None or leaf.get("tensor")):
-            return self._tensor(value, value, steps, ("array",))
+        if leaf is None or leaf.get("tensor"):
+            if isinstance(value, np.ndarray):
+                return self._tensor(value, value, steps, ("array",))
+            given = self._reader.foreign(value, _path(steps))
+            if given is not None:
+                return self._tensor(value, given, steps, ("foreign", type(value)))
         return self._plain(value, steps)
 
     # ---- Containers ----------------------------------------------------------------------------
@@ -103,8 +109,10 @@ class Flattened:
             if self._is_abstract and "shape" in value and "dtype" in value:
                 return self._tensor(value, _shape(value, steps), steps, ("array",))
             return self._plain(value, steps)  # an encoded array
-        make = functools.partial(to_array, leaf=leaf, path=_path(steps))
+        make = functools.partial(self._reader.read, leaf=leaf, path=_path(steps))
         array = make(value)
+        if not isinstance(array, np.ndarray):
+            return self._tensor(value, array, steps, ("foreign", type(value)))
         if array is value:
             return self._tensor(value, array, steps, ("array",))
         if type(value) in (bool, int, float):
@@ -112,10 +120,10 @@ class Flattened:
         return self._tensor(value, array, steps, ("other", type(value)), make)
 
     def _tensor(
-        self, value: Any, array: np.ndarray[Any, Any], steps: Steps, head: Pattern, *tail: Any
+        self, value: Any, array: Any, steps: Steps, head: Pattern, *tail: Any
     ) -> tuple[Any, Pattern]:
         if array is value:
-            array = to_array(value, {}, _path(steps))
+            array = self._reader.read(value, {}, _path(steps))
             if array is not value:  # of a subclass, or with swapped bytes
                 self.can_be_remembered = False
         self.paths.append(_path(steps))
@@ -156,29 +164,92 @@ class Flattened:
         )
 
 
-def to_array(value: Any, leaf: Mapping[str, Any], path: str) -> np.ndarray[Any, Any]:
-    """The array of what was given for a leaf: the value itself if the host can read it.
+class Reader:
+    """How what is given for arrays is read: by a function of the binding, `given`.
 
-    Numbers get the declared dtype if they fit; of all else the host decides.
+    Of arrays on a device the data are asked for on `stream`, 0 for where the producers have them.
     """
-    if type(value) is np.ndarray and value.dtype.isnative and _is_known(value.dtype):
-        return value
-    declared = leaf.get("dtype")
-    if declared is not None and type(value) in (bool, int, float):
-        return _number(value, _dtype(declared))
-    try:
-        array = np.asarray(value)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{path}: {error}", path) from error
-    if array.size == 0 and declared is not None and not hasattr(value, "dtype"):
-        array = array.astype(_dtype(declared))
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    if not _is_known(array.dtype):
-        raise InputError(
-            f"{path}: expected an array of numbers, not {_described(value, array)}", path
-        )
-    return array if type(array) is np.ndarray else np.asarray(array).view(np.ndarray)
+
+    def __init__(
+        self, given: Callable[[Any, int, bool], Any], stream: int = 0, allow_copy: bool = True
+    ) -> None:
+        self._given = given
+        self._stream = stream
+        self._allow_copy = allow_copy
+
+    def read(self, value: Any, leaf: Mapping[str, Any], path: str) -> Any:
+        """The array of what was given for a leaf: the value itself if the host can read it, else
+        NumPy's or a Given of the binding.
+
+        Numbers get the declared dtype if they fit; of all else the host decides.
+        """
+        if type(value) is np.ndarray and value.dtype.isnative and _is_known(value.dtype):
+            return value if self._allow_copy else self._uncopied(value, path)
+        declared = leaf.get("dtype")
+        if declared is not None and type(value) in (bool, int, float):
+            return _number(value, _dtype(declared))
+        given = self.foreign(value, path)
+        return self._converted(value, declared, path) if given is None else given
+
+    def foreign(self, value: Any, path: str) -> Any:
+        """What another library has on a device, or by DLPack alone on the host; else None."""
+        if isinstance(value, _NEVER_FOREIGN):
+            return None
+        if not hasattr(value, "__array__"):
+            return self._asked(value, path, not hasattr(value, "__array_interface__"))
+        try:  # JAX's arrays know this sooner than that they lack the other interface
+            if value.__dlpack_device__()[0] in _HOST:
+                return None
+        except Exception:
+            pass
+        return self._asked(value, path, False)
+
+    def _asked(self, value: Any, path: str, anywhere: bool) -> Any:
+        try:
+            given = self._given(value, self._stream, anywhere)
+        except (RevokedArrayError, MemoryError):
+            raise
+        except Exception as error:
+            text = f"it can't be read as an array, {type(error).__name__}: {error}"
+            raise InputError(f"{path}: {text}", path) from error
+        if isinstance(given, str):
+            raise InputError(f"{path}: {given}", path)
+        return given
+
+    def _converted(self, value: Any, declared: str | None, path: str) -> Any:
+        try:
+            array = np.asarray(value)
+        except (ValueError, TypeError) as error:
+            # Of a dtype that NumPy lacks, say.
+            given = None if isinstance(value, _NEVER_FOREIGN) else self._asked(value, path, True)
+            if given is None:
+                raise InputError(f"{path}: {error}", path) from error
+            return given
+        if array.size == 0 and declared is not None and not hasattr(value, "dtype"):
+            array = array.astype(_dtype(declared))
+        if not array.dtype.isnative:
+            self._forbid(path, "bytes in another order than this machine's")
+            array = array.astype(array.dtype.newbyteorder("="))
+        if not _is_known(array.dtype):
+            raise InputError(
+                f"{path}: expected an array of numbers, not {_described(value, array)}", path
+            )
+        plain = array if type(array) is np.ndarray else np.asarray(array).view(np.ndarray)
+        return plain if self._allow_copy else self._uncopied(plain, path)
+
+    def _uncopied(self, array: np.ndarray[Any, Any], path: str) -> np.ndarray[Any, Any]:
+        if any(stride % array.itemsize for stride in array.strides):
+            self._forbid(path, "strides that are no multiple of its element size")
+        return array
+
+    def _forbid(self, path: str, what: str) -> None:
+        if not self._allow_copy:
+            raise InputError(f"{path}: the array has {what}, and copies are forbidden", path)
+
+
+# What is no array of another library's, whatever it has.
+_NEVER_FOREIGN = (np.ndarray, np.generic, list, tuple, dict, str, bytes, int, float, type(None))
+_HOST = (1, 3, 11)  # kDLCPU, kDLCUDAHost, kDLROCMHost
 
 
 def _number(value: float, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:

@@ -13,14 +13,19 @@ from tesseract_host._failures import exception
 from tesseract_host.loader import Component, live
 
 NAME = "tesseract_host._native._host"
-REVISION = 2
+REVISION = 3
 
-Arrays: TypeAlias = Mapping[str, Any]  # NumPy arrays by leaf path
+Arrays: TypeAlias = Mapping[str, Any]  # NumPy's or other libraries', by leaf path
 
 # TESSERACT_TEXT_…
 DESCRIPTION = 1
 OPENAPI = 2
 COMPONENT_NAME = 3
+
+# Flags of `prepare`: TESSERACT_NO_COPY and TESSERACT_STAGED of a signature, and the binding's own
+NO_COPY = 1
+STAGED = 2
+RESULTS_ON_DEVICE = 4
 
 
 @functools.cache
@@ -61,6 +66,11 @@ class HostComponent:
         return json.loads(self._native.text(DESCRIPTION))  # type: ignore[no-any-return]
 
     @functools.cached_property
+    def takes_cuda(self) -> bool:
+        """Whether it takes arrays in CUDA memory as they are."""
+        return "cuda" in self.description["devices"]
+
+    @functools.cached_property
     def openapi(self) -> dict[str, Any]:
         """The schema as an OpenAPI document."""
         return json.loads(self._native.text(OPENAPI))  # type: ignore[no-any-return]
@@ -77,13 +87,15 @@ class HostComponent:
         """Evaluates the component.
 
         Args:
-            inputs: NumPy arrays by leaf path, not copied.
+            inputs: arrays by leaf path, not copied: NumPy's, or with `__dlpack__` or
+                `__cuda_array_interface__`.
             json: all other inputs, a JSON object.
             of: the paths of the outputs that are wanted; None: all.
 
         Returns:
             Arrays by path, which own their memory, scalars at rank 0, None for an output that the
-            component left out; and the outputs that are no arrays, as a JSON object.
+            component left out; and the outputs that are no arrays, as a JSON object.  Where the
+            component takes CUDA arrays and was given one, DeviceArray on its device.
         """
         call = self._prepare(1, inputs, json, of, None)
         values, document, others = call.run(tuple(inputs.values()))
@@ -149,6 +161,7 @@ class HostComponent:
             None if of is None else tuple(of),
             None if wrt is None else tuple(wrt),
             tuple((seeds or {}).values()),
+            self.takes_cuda * RESULTS_ON_DEVICE,
         )
 
     def _derived(

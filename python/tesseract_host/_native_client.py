@@ -11,11 +11,14 @@ import functools
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
 
 from tesseract_host import _identity, _leaf_tree
 from tesseract_host._failures import InputError
-from tesseract_host._flattening import Flattened, Pattern, to_array
+from tesseract_host._flattening import Flattened, Pattern, Reader
 from tesseract_host.loader.calls import SHORT
 
 if TYPE_CHECKING:
@@ -30,13 +33,25 @@ NUMBERS = {
     "abstract_eval": 5,
 }
 
+MOST_WAYS = 16  # that a component remembers calls for
+
+
+@dataclass(frozen=True)
+class Way:
+    """How calls are made: on a stream, 0 for the one that the arrays are ready on; without copies;
+    with arrays on a device staged through the host.
+    """
+
+    stream: int = 0
+    allow_copy: bool = True
+    staged: bool = False
+
 
 class NativeClient:
     """One component, opened by the host, which makes its calls one at a time where that is due."""
 
     kind = "native"
     uses_jax = False
-    gpu_transport = "none"
     output_format = None
 
     def __init__(
@@ -60,8 +75,13 @@ class NativeClient:
             for name in ("apply", *_DERIVATIVES, "health", "abstract_eval", "test")
             if name in ("health", "test") or _is_there(offered, name, derive)
         ]
-        calls = Calls(self._host)
-        self._callers = {name: calls.endpoint(name) for name in self.names if name in NUMBERS}
+        self._ways: dict[Way, dict[str, Callable[..., Any]]] = {}
+        self._callers = self.callers(Way())
+
+    @property
+    def gpu_transport(self) -> str:
+        """Whether it takes arrays in CUDA memory as they are: "cuda_ipc", else "none"."""
+        return "cuda_ipc" if "cuda" in self.description["devices"] else "none"
 
     @property
     def description(self) -> dict[str, Any]:
@@ -87,13 +107,30 @@ class NativeClient:
         """The component as the host has it."""
         return self._host
 
+    def callers(self, way: Way) -> dict[str, Callable[..., Any]]:
+        """The endpoints as functions of their payloads' parts in order, for calls of one way."""
+        found = self._ways.get(way)
+        if found is None:
+            calls = Calls(self._host, way)
+            found = {name: calls.endpoint(name) for name in self.names if name in NUMBERS}
+            while len(self._ways) >= MOST_WAYS:
+                self._ways.pop(next(iter(self._ways)), None)
+            self._ways[way] = found
+        return found
+
     def caller(self, endpoint: str) -> Callable[..., Any]:
         """The shortest way to call an endpoint, by the parts of its payload in order."""
-        return self._callers[endpoint]  # type: ignore[no-any-return]
+        return self._callers[endpoint]
 
-    def call(self, endpoint: str, payload: dict[str, Any], run_id: str | None = None) -> Any:
-        """Calls an endpoint; native components have no runs."""
-        caller = self._callers.get(endpoint)
+    def call(
+        self,
+        endpoint: str,
+        payload: dict[str, Any],
+        run_id: str | None = None,
+        callers: Mapping[str, Callable[..., Any]] | None = None,
+    ) -> Any:
+        """Calls an endpoint, by one of `callers`; native components have no runs."""
+        caller = (callers or self._callers).get(endpoint)
         if caller is None:
             raise self._lacks(endpoint)
         return caller(*payload.values())
@@ -139,8 +176,17 @@ def _is_there(offered: Mapping[str, str], name: str, derive: bool) -> bool:
 class Calls:
     """What becomes of arguments that no remembered call serves."""
 
-    def __init__(self, host: HostComponent) -> None:
+    def __init__(self, host: HostComponent, way: Way) -> None:
+        from tesseract_host import _host
+
         self._native = host._native
+        self._way = way
+        self._flags = 0 if way.allow_copy else _host.NO_COPY
+        if way.staged:
+            self._flags |= _host.STAGED
+        elif host.takes_cuda:
+            self._flags |= _host.RESULTS_ON_DEVICE
+        self._reader = Reader(_host.binding().given, way.stream, way.allow_copy)
         self._name = host.name
         self._inputs = _leaf_tree.tree(host.description["inputs"])
         self._outputs = _leaf_tree.tree(host.description["outputs"])
@@ -160,7 +206,7 @@ class Calls:
             "abstract_eval": self._abstract_eval,
         }
         finish = self._finish if name in ("apply", "abstract_eval") else _too_many
-        return binding().Endpoint(general[name], finish)
+        return binding().Endpoint(general[name], finish, self._way.stream)
 
     # ---- Endpoints -----------------------------------------------------------------------------
 
@@ -211,13 +257,13 @@ class Calls:
     def _abstract_eval(self, _endpoint: Any, inputs: Any) -> Any:
         flat = self._flattened("abstract_eval", inputs)
         call = self._prepare("abstract_eval", flat, None, None)
-        return self._finish(call, *call.run(tuple(flat.arrays)))
+        return self._finish(call, *call.run(tuple(flat.arrays), self._way.stream))
 
     # ---- Their parts ---------------------------------------------------------------------------
 
     def _flattened(self, endpoint: str, inputs: Any) -> Flattened:
         with self._named_errors(endpoint):
-            return Flattened(inputs, self._inputs, endpoint == "abstract_eval")
+            return Flattened(inputs, self._inputs, self._reader, endpoint == "abstract_eval")
 
     @contextlib.contextmanager
     def _named_errors(self, endpoint: str) -> Any:
@@ -259,10 +305,12 @@ class Calls:
         patterns: list[Pattern] = []
         for index, name in enumerate(names):
             leaf = _leaf_tree.find(tree, name) or {}
-            make = functools.partial(to_array, leaf=leaf, path=f"{what}.{name}")
+            make = functools.partial(self._reader.read, leaf=leaf, path=f"{what}.{name}")
             with self._named_errors(endpoint):
                 arrays.append(make(vector[name]))
-            if arrays[-1] is vector[name]:
+            if not isinstance(arrays[-1], np.ndarray):
+                patterns.append(("foreign", type(vector[name]), first + index))
+            elif arrays[-1] is vector[name]:
                 patterns.append(("array", first + index))
             else:
                 patterns.append(("other", type(vector[name]), first + index, make))
@@ -277,7 +325,14 @@ class Calls:
         seeds: tuple[Any, ...] = (),
     ) -> Any:
         return self._native.prepare(
-            NUMBERS[endpoint], tuple(flat.paths), tuple(flat.arrays), flat.json, of, wrt, seeds
+            NUMBERS[endpoint],
+            tuple(flat.paths),
+            tuple(flat.arrays),
+            flat.json,
+            of,
+            wrt,
+            seeds,
+            self._flags,
         )
 
     def _run(
@@ -289,7 +344,7 @@ class Calls:
         form: Pattern,
         seeds: tuple[Any, ...] = (),
     ) -> Any:
-        values, document, others = call.run((*flat.arrays, *seeds))
+        values, document, others = call.run((*flat.arrays, *seeds), self._way.stream)
         if flat.can_be_remembered and all(patterns):
             call.remember(("list", tuple, patterns), form)
             endpoint.remember(call)

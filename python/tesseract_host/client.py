@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 from tesseract_host._client import Client, log_line
-from tesseract_host._native_client import NativeClient
+from tesseract_host._native_client import NativeClient, Way
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -19,6 +21,8 @@ __all__ = ["RequestedEncoding", "Tesseract"]
 
 OutputFormat: TypeAlias = Literal["json", "json+base64", "json+binref"]
 Threads: TypeAlias = Literal["serial", "concurrent", "owner"]
+
+_USUAL = Way()
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,9 @@ class Tesseract:
 
     _client: Client | NativeClient
     _encoding: RequestedEncoding
+    _way: Way
     _apply: Callable[[Mapping[str, Any]], Any]
+    _call: Callable[..., Any]
     _guard: Any
 
     def __init__(self, *_arguments: Any, **_keywords: Any) -> None:
@@ -76,6 +82,9 @@ class Tesseract:
         *,
         threads: Threads = "serial",
         export_pythonpath: bool = False,
+        stream_ordered: bool = False,
+        device_read_only: bool = False,
+        device_escapes: Literal["error", "warning"] = "error",
     ) -> Tesseract:
         """Opens a module, which runs in this process, by its file or as it was imported.
 
@@ -99,6 +108,11 @@ class Tesseract:
                 component's own, on which callers wait.
             export_pythonpath: adds the module's folder to `PYTHONPATH`, for modules whose child
                 processes import what lies beside it.
+            stream_ordered: with `gpu_transport="cuda_ipc"`, of calls from compiled code: the
+                module enqueues its work on the call's stream, which is not waited for.
+            device_read_only: likewise; what `__cuda_array_interface__` says of inputs.
+            device_escapes: likewise; "warning" if an input in device memory that the module keeps
+                beyond the call is to be logged only.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -123,6 +137,9 @@ class Tesseract:
             "stream_logs": stream_logs,
             "threads": threads,
             "export_pythonpath": export_pythonpath,
+            "stream_ordered": stream_ordered,
+            "device_read_only": device_read_only,
+            "device_escapes": None if device_escapes == "error" else device_escapes,
         }
         client = Client(tesseract_api, options)
         config = client.component.settings.get_config()
@@ -144,7 +161,13 @@ class Tesseract:
         Each call gives an instance of its own; the library is loaded once.  Arrays are given to it
         as they are and its results are the component's own memory, neither of them copied; an array
         of another dtype or layout than the component declares is converted as
-        docs/description.md says, which `component.host().statistics()` counts.
+        docs/description.md says, which `statistics()` counts.
+
+        Array leaves also take whatever has `__dlpack__` or `__cuda_array_interface__`, on the host
+        or on a CUDA device, without a copy.  A component that takes CUDA arrays gets those on a
+        device as they are, and its results are then `DeviceArray` on that device, of a Jacobian
+        NumPy arrays; for any other one they are copied to the host, and results are
+        NumPy arrays.  See docs/python.md for streams.
 
         Args:
             path: the library's file, or the folder.
@@ -169,11 +192,20 @@ class Tesseract:
         return cls._view(client, RequestedEncoding(None, client.gpu_transport))
 
     @classmethod
-    def _view(cls, client: Client | NativeClient, encoding: RequestedEncoding) -> Tesseract:
+    def _view(
+        cls, client: Client | NativeClient, encoding: RequestedEncoding, way: Way = _USUAL
+    ) -> Tesseract:
         self = object.__new__(cls)
         self._client = client
         self._encoding = encoding
-        self._apply = client.caller("apply")
+        self._way = way
+        if isinstance(client, NativeClient) and way != _USUAL:
+            callers = client.callers(way)
+            self._apply = callers["apply"]
+            self._call = functools.partial(client.call, callers=callers)
+        else:
+            self._apply = client.caller("apply")
+            self._call = client.call
         self._guard = client.guard
         return self
 
@@ -206,7 +238,7 @@ class Tesseract:
             All outputs by field name, defaults included, arrays in the declared dtype.
         """
         if run_id is not None:
-            return self._client.call("apply", {"inputs": inputs}, run_id)  # type: ignore[no-any-return]
+            return self._call("apply", {"inputs": inputs}, run_id)  # type: ignore[no-any-return]
         with self._guard:
             return self._apply(inputs)  # type: ignore[no-any-return]
 
@@ -230,7 +262,7 @@ class Tesseract:
             that the module chose.
         """
         payload = {"inputs": inputs, "jac_inputs": jac_inputs, "jac_outputs": jac_outputs}
-        return self._client.call("jacobian", payload, run_id)  # type: ignore[no-any-return]
+        return self._call("jacobian", payload, run_id)  # type: ignore[no-any-return]
 
     def jacobian_vector_product(
         self,
@@ -259,7 +291,7 @@ class Tesseract:
             "jvp_outputs": jvp_outputs,
             "tangent_vector": tangent_vector,
         }
-        return self._client.call("jacobian_vector_product", payload, run_id)  # type: ignore[no-any-return]
+        return self._call("jacobian_vector_product", payload, run_id)  # type: ignore[no-any-return]
 
     def vector_jacobian_product(
         self,
@@ -288,7 +320,7 @@ class Tesseract:
             "vjp_outputs": vjp_outputs,
             "cotangent_vector": cotangent_vector,
         }
-        return self._client.call("vector_jacobian_product", payload, run_id)  # type: ignore[no-any-return]
+        return self._call("vector_jacobian_product", payload, run_id)  # type: ignore[no-any-return]
 
     def abstract_eval(self, abstract_inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Shapes and dtypes of the outputs.
@@ -367,7 +399,9 @@ class Tesseract:
     ) -> Tesseract:
         """A view of the same component, for integrations that choose an encoding per call.
 
-        Raises ValueError for a `gpu_transport` other than "none" and that of `from_tesseract_api`.
+        With `gpu_transport="none"` a native component that takes arrays on a device gets them on
+        the host, and so are its results.  Raises ValueError for a `gpu_transport` other than "none"
+        and the component's own.
         """
         known = self._client.gpu_transport
         if gpu_transport not in (None, "none", known):
@@ -381,7 +415,46 @@ class Tesseract:
             gpu_transport or before.gpu_transport,
             compression or before.compression,
         )
-        return self._view(self._client, encoding)
+        staged = encoding.gpu_transport == "none" and known != "none"
+        return self._view(self._client, encoding, dataclasses.replace(self._way, staged=staged))
+
+    def with_calls(self, *, stream: int | None = None, allow_copy: bool | None = None) -> Tesseract:
+        """A view of the same native component, for calls that are made another way.
+
+        Args:
+            stream: the CUDA stream that calls with arrays on a device run on and that their results
+                are ready on: 1 for the legacy default, 2 for the per-thread default, or a handle.
+                It waits for the streams that the arrays publish.  0: as at first, the stream that
+                all arrays which publish one publish, else 1.
+            allow_copy: False if a call fails rather than copy an array, for its dtype, its layout
+                or its device.
+
+            None leaves as it is.  Raises NotImplementedError for components in Python, which are
+            given objects as they are, and ValueError for an impossible stream.
+        """
+        if not isinstance(self._client, NativeClient):
+            raise NotImplementedError(
+                f"with_calls: {self._client.name} is a component in Python, which gets arrays as "
+                "they are"
+            )
+        way = self._way
+        if stream is not None:
+            if not 0 <= stream < 2**64:
+                raise ValueError(f"stream must be 0, 1, 2 or a handle, not {stream}")
+            way = dataclasses.replace(way, stream=stream)
+        if allow_copy is not None:
+            way = dataclasses.replace(way, allow_copy=bool(allow_copy))
+        return self._view(self._client, self._encoding, way)
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since the component was opened: `calls`, signatures `prepared`, and arrays that
+        the host had to copy with their bytes, by reason: `layout_copies`, `layout_bytes`, and so on
+        for `dtype`, `device` (to and from one) and `owned` (kept by the component).
+
+        Of a component in Python what the host does is counted, calls from JAX or C in this process;
+        calls by this object are none of the host's.
+        """
+        return self._client.host().statistics()
 
     def resolve_gpu_transport(self) -> str:
         """Whether device arrays may be given and returned as they are: "cuda_ipc", else "none"."""
@@ -420,7 +493,7 @@ class Tesseract:
         return f"<Tesseract {self._client.name!r} in this process>"
 
     def __copy__(self) -> Tesseract:
-        return self._view(self._client, self._encoding)
+        return self._view(self._client, self._encoding, self._way)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Tesseract can't be pickled or deeply copied; open it again by its path")

@@ -7,6 +7,7 @@
 | `EndpointError`, a RuntimeError | the module raised, or returned what it must not |
 | `OpenError`, a RuntimeError | the module can't be executed, or its path is a folder |
 | `FileNotFoundError`, `AttributeError` | there is no such module; it lacks a schema or `apply` |
+| `RevokedArrayError`, a RuntimeError | a device array is used after the call it was given to |
 | `NotImplementedError` | the component has no such endpoint |
 """
 
@@ -14,6 +15,13 @@ from __future__ import annotations
 
 from tesseract_host._failures import InputError
 from tesseract_host.loader.failures import EndpointError, OpenError
-from tesseract_host.runtime.errors import Cancelled, OutOfDomain
+from tesseract_host.runtime.errors import Cancelled, OutOfDomain, RevokedArrayError
 
-__all__ = ["Cancelled", "EndpointError", "InputError", "OpenError", "OutOfDomain"]
+__all__ = [
+    "Cancelled",
+    "EndpointError",
+    "InputError",
+    "OpenError",
+    "OutOfDomain",
+    "RevokedArrayError",
+]

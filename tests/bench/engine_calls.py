@@ -138,6 +138,11 @@ def main() -> None:
     )
     print(f"{'case':40}{'caller':>9}{'call()':>9}{'general':>9}{'tesseract-core':>16}")
     print(f"{'empty function':40}{measure(lambda _: None, (None,)):9.0f}")
+    if _engine.native is not None:
+        make = _engine.native.make_device_arrays
+        rounds = 1000
+        figure = measure(make, (8, rounds)) / rounds
+        print(f"{'8 device arrays made and revoked':40}{figure:9.0f}")
     for name, source, given in CASES:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "tesseract_api.py"

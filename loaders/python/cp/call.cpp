@@ -1,6 +1,8 @@
 #include "call.h"
 
+#include "../../../python/arrays/layout.h"
 #include "cancel.h"
+#include "device_inputs.h"
 #include "dtype.h"
 #include "errors.h"
 #include "instance.h"
@@ -15,8 +17,9 @@ namespace {
 // The tensors of a frame as arrays.
 class Arguments {
  public:
-  Arguments(Instance &instance, const Plan &plan, tesseract_frame *frame)
-      : instance_(instance), frame_(frame) {
+  Arguments(Instance &instance, const Plan &plan, tesseract_frame *frame,
+            const arrays::Access &access)
+      : instance_(instance), frame_(frame), access_(access) {
     if (frame->n_inputs + frame->n_seeds != plan.paths.size()) {
       throw CallFailure{TESSERACT_ERROR_INTERNAL, "", "the frame does not fit its plan"};
     }
@@ -40,7 +43,9 @@ class Arguments {
     inputs_ = Ref();
     seeds_ = Ref();
     if (succeeded) instance_.called[static_cast<size_t>(frame_->endpoint)] = true;
-    return tesseract::python::settle(instance_, frame_, arguments_, copies_);
+    const int32_t status = tesseract::python::settle(instance_, frame_, arguments_, copies_);
+    if (instance_.debug_views) keep_poisoned();
+    return status;
   }
 
  private:
@@ -54,20 +59,41 @@ class Arguments {
     return tuple;
   }
 
+  // Until the next call's: a late read finds the poison.
+  void keep_poisoned() {
+    std::vector<Ref> poisoned;
+    for (Argument &argument : arguments_) {
+      if (argument.on_device) poisoned.push_back(std::move(argument.view.array));
+    }
+    std::swap(instance_.poisoned, poisoned);
+  }
+
+  PyObject *add_on_device(const DLTensor &tensor, const tesseract_owner *owner,
+                          const std::string &path) {
+    const bool copied = instance_.debug_views;
+    Ref array =
+        copied ? copy_on_device(frame_, tensor, access_, path) : arrays::make_view(tensor, access_);
+    const uint64_t sum = copied ? checksum_on_device(frame_, tensor, path) : 0;
+    arguments_.push_back({{std::move(array), nullptr}, &tensor, owner, &path, copied, true, sum});
+    return arguments_.back().view.array.get();
+  }
+
   PyObject *add(const DLTensor &tensor, uint64_t position, const std::vector<std::string> &paths) {
     const tesseract_owner *owner = frame_->owners ? frame_->owners[position] : nullptr;
     const std::string &path = paths[position];
+    if (arrays::is_on_device(tensor)) return add_on_device(tensor, owner, path);
     const uint64_t bytes = bytes_of(tensor);
     const bool copied = bytes == 0 || (copies_ && !owner);
     View view = copied ? copy(tensor, path) : borrow(tensor, path);
     if (copied && bytes) frame_->host->copied(frame_, TESSERACT_COPY_OWNED, bytes);
     const uint64_t sum = instance_.debug_views && !copied ? checksum(tensor) : 0;
-    arguments_.push_back({std::move(view), &tensor, owner, &path, copied, sum});
+    arguments_.push_back({std::move(view), &tensor, owner, &path, copied, false, sum});
     return arguments_.back().view.array.get();
   }
 
   Instance &instance_;
   tesseract_frame *frame_;
+  const arrays::Access &access_;
   bool copies_ = false;
   std::vector<Argument> arguments_;
   Ref inputs_, seeds_;
@@ -79,26 +105,28 @@ int32_t report_lost(const Instance &instance, tesseract_frame *frame) {
                         "can't be called again: open it anew"});
 }
 
-int32_t run_endpoint(Instance &instance, Plan &plan, tesseract_frame *frame) {
-  if (!instance.lost_leaf.empty()) return report_lost(instance, frame);
+int32_t run_with(Instance &instance, Plan &plan, tesseract_frame *frame,
+                 const arrays::Access &access) {
   int32_t done = TESSERACT_OK;
   // The first call of an endpoint runs on copies, that of a plan through everything that can be
   // wrong with a signature.
   if (plan.prepared && plan.proven && instance.called[static_cast<size_t>(frame->endpoint)] &&
       !(instance.keeps_inputs && instance.strict) && !instance.debug_views &&
-      plan.prepared->run(instance, frame, done)) {
+      plan.prepared->run(instance, frame, access, done)) {
     return done;
   }
   return guarded(frame, [&]() -> int32_t {
-    Arguments arguments(instance, plan, frame);
+    Arguments arguments(instance, plan, frame, access);
+    Transfers transfers(instance, frame);
     const int32_t status = guarded(frame, [&]() -> int32_t {
       const RunningCall running(frame);
       PyObject *given[] = {nullptr, arguments.inputs(), arguments.seeds()};
       const Ref answer = own(
           PyObject_Vectorcall(plan.run, given + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
-      write_results(answer.get(), frame);
+      write_results(answer.get(), frame, transfers);
       return TESSERACT_OK;
     });
+    transfers.abandon();
     if (status == TESSERACT_OK) plan.proven = true;
     const int32_t compared = arguments.compare();
     const int32_t settled = arguments.settle(status == TESSERACT_OK);
@@ -107,7 +135,25 @@ int32_t run_endpoint(Instance &instance, Plan &plan, tesseract_frame *frame) {
   });
 }
 
-int32_t evaluate_abstractly(const Plan &plan, tesseract_frame *frame) {
+[[gnu::noinline]] int32_t run_on_device(Instance &instance, Plan &plan, tesseract_frame *frame) {
+  return guarded(frame, [&]() -> int32_t {
+    DeviceCall call(instance, frame);
+    const int32_t status = run_with(instance, plan, frame, call.access());
+    call.leave();
+    return status;
+  });
+}
+
+const arrays::Access no_access;
+
+int32_t run_endpoint(Instance &instance, Plan &plan, tesseract_frame *frame) {
+  if (!instance.lost_leaf.empty()) return report_lost(instance, frame);
+  if (frame->stream) [[unlikely]]
+    return run_on_device(instance, plan, frame);
+  return run_with(instance, plan, frame, no_access);
+}
+
+int32_t evaluate_abstractly(const Instance &instance, const Plan &plan, tesseract_frame *frame) {
   return guarded(frame, [&]() -> int32_t {
     const Ref shapes = own(PyTuple_New(static_cast<Py_ssize_t>(frame->n_inputs)));
     for (uint64_t i = 0; i < frame->n_inputs; i++) {
@@ -122,7 +168,8 @@ int32_t evaluate_abstractly(const Plan &plan, tesseract_frame *frame) {
     }
     const RunningCall running(frame);
     const Ref answer = own(PyObject_CallOneArg(plan.abstract, shapes.get()));
-    write_shapes(answer.get(), frame);
+    Transfers none(instance, frame);
+    write_shapes(answer.get(), frame, none);
     return TESSERACT_OK;
   });
 }
@@ -144,8 +191,9 @@ int32_t run_abstract(void *self, void *prepared, tesseract_frame *frame) {
   const auto &plan = *static_cast<const Plan *>(prepared);
   const Entry entry;
   if (!entry) return report_gone(frame);
-  if (!instance.adopted) return evaluate_abstractly(plan, frame);
-  return in_turn(*instance.adopted, frame, [&] { return evaluate_abstractly(plan, frame); });
+  if (!instance.adopted) return evaluate_abstractly(instance, plan, frame);
+  return in_turn(*instance.adopted, frame,
+                 [&] { return evaluate_abstractly(instance, plan, frame); });
 }
 
 }  // namespace tesseract::python

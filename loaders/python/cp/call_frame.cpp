@@ -110,10 +110,26 @@ void CallFrame::show(size_t i, const DLTensor &tensor, bool copies) {
   flags_[i] = fields_of(object)->flags;
 }
 
+void CallFrame::show_on_device(size_t i, const DLTensor &tensor, const arrays::Access &access) {
+  PyObject *&object = objects_[i];
+  if (object) {
+    arrays::point(object, tensor, access);
+  } else {
+    object = arrays::make_view(tensor, access).release();
+  }
+}
+
+void CallFrame::revoke() {
+  for (size_t i = 0; i < slots_.size(); i++) {
+    if (slots_[i].on_device && objects_[i]) arrays::revoke(objects_[i]);
+  }
+}
+
 // Nothing else refers to the object, which is as it was made.
 bool CallFrame::can_be_used_again(size_t i) const {
   const Slot &slot = slots_[i];
   if (!reuses) return false;
+  if (slot.on_device) return arrays::is_unknown(objects_[i]);
   if (slot.ndim == 0) return slot.reusable;
   const PyArrayObject_fields *array = fields_of(objects_[i]);
   return Py_IS_TYPE(objects_[i], &PyArray_Type) && array->base == exporter_.get() &&
@@ -133,8 +149,16 @@ void CallFrame::release(std::vector<Held> &held) {
   for (size_t i = 0; i < slots_.size(); i++) {
     PyObject *&object = objects_[i];
     if (!object) continue;
+    if (slots_[i].on_device && arrays::open_exports(object) > 0) {
+      held.push_back({i, {Ref(std::exchange(object, nullptr)), nullptr}});
+      continue;
+    }
     if (Py_REFCNT(object) == 1) {
       if (!can_be_used_again(i)) Py_CLEAR(object);
+      continue;
+    }
+    if (slots_[i].on_device) {
+      held.push_back({i, {Ref(std::exchange(object, nullptr)), nullptr}});
       continue;
     }
     if (slots_[i].ndim == 0 || fields_of(object)->base != exporter_.get()) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "../../../python/arrays/device_array.h"
 #include "escape.h"
 #include "python.h"
 #include "reference.h"
@@ -24,7 +25,8 @@ struct Slot {
   Ref descriptor;  // PyArray_Descr
   size_t item = 0;
   size_t alignment = 1;
-  bool reusable = false;  // a scalar that can be given another value
+  bool reusable = false;   // a scalar that can be given another value
+  bool on_device = false;  // an array there, of whatever rank and layout
 };
 
 // Belongs to one call at a time.  GIL held in all functions.
@@ -40,12 +42,19 @@ class CallFrame {
   // The tensor is compact, and of the slot's dtype and rank.  Throws PythonError.
   void show(size_t i, const DLTensor &tensor, bool copies);
 
+  // The same of a tensor on a device, compact or not.
+  void show_on_device(size_t i, const DLTensor &tensor, const arrays::Access &access);
+
+  // After the call: the arrays on devices can't be used from here on.
+  void revoke();
+
   // What `show` made, borrowed.
   PyObject *object(size_t i) const { return objects_[i]; }
 
   // After the call, with everything else dropped that refers to the objects: forgets those that
   // can't be used again.  The arrays over the caller's memory that something else holds are moved
-  // to `held`, as views with an exporter of their own, with their slots.  Throws PythonError.
+  // to `held`, as views with an exporter of their own, with their slots; so are those on devices,
+  // without an exporter.  Throws PythonError.
   struct Held {
     size_t slot;
     View view;

@@ -108,6 +108,10 @@ void destroy(void *self) {
   std::unique_ptr<Instance> instance(static_cast<Instance *>(self));
   {
     const Entry entry;
+    if (!entry) {
+      for (Ref &array : instance->poisoned) array.release();
+    }
+    instance->poisoned.clear();  // here, since it needs the GIL
     if (entry && instance->adopted) {
       Py_CLEAR(instance->component);
       instance->adopted->drop();
@@ -187,6 +191,20 @@ Ref open_module(const tesseract_source &source, PyObject *options, Instance &mad
   return component;
 }
 
+bool is_set(PyObject *object, const char *name) {
+  const Ref value = own(PyObject_GetAttrString(object, name));
+  const int truth = PyObject_IsTrue(value.get());
+  check(truth);
+  return truth == 1;
+}
+
+void read_device_options(PyObject *component, Instance &made) {
+  const Ref devices = own(PyObject_GetAttrString(component, "devices"));
+  made.stream_ordered = is_set(devices.get(), "stream_ordered");
+  made.device_read_only = is_set(devices.get(), "read_only");
+  made.escapes_are_errors = is_set(devices.get(), "escapes_are_errors");
+}
+
 Ref adopt_live(PyObject *key, PyObject *options, Instance &made) {
   const Ref live = own(PyObject_CallFunctionObjArgs(support().take_live, key, options, nullptr));
   const Ref description = own(PyObject_CallMethod(live.get(), "describe", nullptr));
@@ -210,6 +228,7 @@ int32_t open(const tesseract_source *source, const tesseract_plugin_table **plug
     Ref component = options.live.get() == Py_None
                         ? open_module(*source, options.others.get(), *made)
                         : adopt_live(options.live.get(), options.others.get(), *made);
+    read_device_options(component.get(), *made);
     const Ref endpoints = own(PyObject_GetAttrString(component.get(), "endpoints"));
     made->table = make_table(endpoints.get());
     made->component = component.release();

@@ -25,6 +25,13 @@ struct Instance {
   bool strict = false;       // an input kept beyond a call is an error
   bool debug_views = false;  // inputs are compared after a call with what they were before it
 
+  // Of arrays on devices.
+  bool stream_ordered = false;    // the module enqueues its work on the call's stream
+  bool device_read_only = false;  // what __cuda_array_interface__ says
+  bool escapes_are_errors = true;
+  // Private copies of the last call's inputs, poisoned; where inputs are compared.
+  std::vector<Ref> poisoned;
+
   // What is known of how the module treats its inputs; see call.cpp.
   std::array<bool, TESSERACT_ENDPOINT_ABSTRACT_EVAL + 1> called{};  // by endpoint
   bool keeps_inputs = false;

@@ -133,16 +133,21 @@ struct Outputs::Walk {
   bool has_large() const {
     for (size_t i = 0; i < count; i++) {
       if (is_worth_handing_over(arrays[i].value)) return true;
+      if (!arrays[i].is_exact && may_be_on_device(arrays[i].value)) return true;
     }
     return false;
   }
 
   // True for an array whose memory the frame has taken.
-  static bool gave(Array &array, tesseract_frame *frame) {
-    if (!is_worth_handing_over(array.value)) return false;
-    const Ref value(std::exchange(array.value, nullptr));
-    if (hand_over(value, array.item->dtype, frame, array.item->position)) return true;
-    array.value = Py_NewRef(value.get());
+  static bool gave(Array &array, tesseract_frame *frame, Transfers &transfers) {
+    const bool is_foreign = !array.is_exact && may_be_on_device(array.value);
+    if (!is_foreign && !is_worth_handing_over(array.value)) return false;
+    Ref value(std::exchange(array.value, nullptr));
+    const size_t position = array.item->position;
+    const bool taken = is_foreign ? transfers.gave(value, position)
+                                  : hand_over(value, array.item->dtype, frame, position);
+    if (taken) return true;
+    array.value = value.release();
     return false;
   }
 
@@ -202,7 +207,7 @@ struct Outputs::Walk {
 };
 
 bool Outputs::write(Ref &returned, PyObject *encode, engine::Context &context,
-                    tesseract_frame *frame) const {
+                    tesseract_frame *frame, Transfers &transfers) const {
   constexpr size_t kFew = 16;
   Walk::Array few[kFew];
   std::unique_ptr<Walk::Array[]> many(arrays_ > kFew ? new Walk::Array[arrays_] : nullptr);
@@ -218,12 +223,13 @@ bool Outputs::write(Ref &returned, PyObject *encode, engine::Context &context,
     Walk::Array &array = walk.arrays[i];
     const size_t position = array.item->position;
     if (position == kNowhere || !frame->outputs[position]) continue;
-    if (!returned && walk.gave(array, frame)) continue;
+    if (!returned && walk.gave(array, frame, transfers)) continue;
     if (array.is_exact && wrote_exactly(array.value, array.item->dtype, *frame->outputs[position]))
       continue;
     if (array.value == Py_None) continue;
-    write_result(array.value, frame, position);
+    write_result(array.value, frame, position, transfers);
   }
+  transfers.finish();
   if (has_json_ && PyDict_GET_SIZE(values.get()) > 0) {
     const Ref text = own(PyObject_CallOneArg(encode, values.get()));
     write_json(text.get(), frame);

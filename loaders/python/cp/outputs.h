@@ -9,6 +9,7 @@
 
 #include "../engine/node.h"
 #include "reference.h"
+#include "transfers.h"
 
 namespace tesseract::python {
 
@@ -23,8 +24,8 @@ class Outputs {
   // an exception is then set only for what engine/node.h says.  `encode` makes JSON text of a dict.
   // `returned` is dropped where that may spare a copy.  Throws HostFailure, CallFailure or
   // PythonError.
-  bool write(Ref &returned, PyObject *encode, engine::Context &context,
-             tesseract_frame *frame) const;
+  bool write(Ref &returned, PyObject *encode, engine::Context &context, tesseract_frame *frame,
+             Transfers &transfers) const;
 
  private:
   static constexpr size_t kNowhere = SIZE_MAX;

@@ -1,5 +1,6 @@
 #include "prepared.h"
 
+#include "../../../python/arrays/layout.h"
 #include "../engine/leaf.h"
 #include "dtype.h"
 #include "errors.h"
@@ -66,6 +67,7 @@ bool add_slots(const tesseract_leaves *leaves, const std::vector<std::string> &p
     const DLTensor *tensor = leaves->items[i].tensor;
     if (!tensor || tensor->ndim < 0 || tensor->ndim > NPY_MAXDIMS) return false;
     slots.push_back(make_slot(tensor->dtype, tensor->ndim, paths[slots.size()]));
+    slots.back().on_device = arrays::is_on_device(*tensor);
   }
   return true;
 }
@@ -116,9 +118,10 @@ std::unique_ptr<Prepared> Prepared::read(PyObject *compiled, const tesseract_sig
   return made;
 }
 
-bool Prepared::run(Instance &instance, tesseract_frame *frame, int32_t &status) const {
+bool Prepared::run(Instance &instance, tesseract_frame *frame, const arrays::Access &access,
+                   int32_t &status) const {
   if (state_->surround) return false;
-  PreparedCall call(*this, instance, frame);
+  PreparedCall call(*this, instance, frame, access);
   return call.run(status);
 }
 

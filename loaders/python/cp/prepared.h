@@ -46,7 +46,9 @@ class Prepared {
                                         const std::vector<std::string> &paths);
 
   // False: nothing was called, and the general route has to do it.  Throws nothing.
-  bool run(Instance &instance, tesseract_frame *frame, int32_t &status) const;
+  // `access` is how arrays on devices are taken.
+  bool run(Instance &instance, tesseract_frame *frame, const arrays::Access &access,
+           int32_t &status) const;
 
  private:
   friend class PreparedCall;

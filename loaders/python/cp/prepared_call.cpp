@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../../../python/arrays/layout.h"
 #include "../engine/errors.h"
 #include "../engine/thread_log.h"
 #include "cancel.h"
@@ -20,9 +21,9 @@ bool is_plain(const DLTensor *tensor, const Slot &slot) {
       tensor->dtype.bits != slot.dtype.bits || tensor->dtype.lanes != 1) {
     return false;
   }
-  const DLDeviceType place = tensor->device.device_type;
-  return (place == kDLCPU || place == kDLCUDAHost) && (tensor->data || bytes_of(*tensor) == 0) &&
-         is_compact(*tensor);
+  const bool has_data = tensor->data || bytes_of(*tensor) == 0;
+  if (slot.on_device) return arrays::is_on_device(*tensor) && has_data;
+  return is_on_host(*tensor) && has_data && is_compact(*tensor);
 }
 
 bool has_lengths(const DLTensor &tensor, const DLTensor &other) {
@@ -47,6 +48,7 @@ bool PreparedCall::run(int32_t &status) {
     called = true;
     return call();
   });
+  if (status != TESSERACT_OK) transfers_.abandon();
   if (status != TESSERACT_OK || !keep()) {
     inputs_ = Ref();
     objects_->vector = Ref();
@@ -83,6 +85,10 @@ void PreparedCall::show() {
   const size_t n = plan_.n_inputs_;
   for (size_t i = 0; i < plan_.slots_.size(); i++) {
     const DLTensor &tensor = *(i < n ? frame_->inputs[i] : frame_->seeds[i - n]);
+    if (plan_.slots_[i].on_device) {
+      objects_->show_on_device(i, tensor, access_);
+      continue;
+    }
     const bool owned = frame_->owners && frame_->owners[i];
     const uint64_t bytes = copies_ && !owned && tensor.ndim > 0 ? bytes_of(tensor) : 0;
     objects_->show(i, tensor, bytes > 0);
@@ -189,13 +195,13 @@ void PreparedCall::write(Ref &returned) {
   if (PyErr_Occurred()) throw PythonError{};
   const Ref answer = own(PyObject_CallOneArg(plan_.finish_.get(), returned.get()));
   returned = Ref();
-  write_results(answer.get(), frame_);
+  write_results(answer.get(), frame_, transfers_);
 }
 
 // False for a miss, before anything was written.
 bool PreparedCall::write_outputs(Ref &returned) {
   if (plan_.outputs_) {
-    return plan_.outputs_->write(returned, plan_.encode_.get(), context_, frame_);
+    return plan_.outputs_->write(returned, plan_.encode_.get(), context_, frame_, transfers_);
   }
   if (!plan_.output_node_) return false;
   const bool is_dict = PyDict_CheckExact(returned.get());
@@ -203,7 +209,7 @@ bool PreparedCall::write_outputs(Ref &returned) {
   const Ref tree = engine::plain(*plan_.output_node_, returned.get(), source, context_);
   if (!tree) return false;
   const Ref answer = own(PyObject_CallOneArg(plan_.extract_.get(), tree.get()));
-  write_results(answer.get(), frame_);
+  write_results(answer.get(), frame_, transfers_);
   return true;
 }
 
@@ -249,11 +255,14 @@ bool PreparedCall::write_derivatives(Ref &returned) {
     const Ref held(Py_NewRef(row));
     if (!check_row(row, &derivative.leaves[r * columns], arrays + r * columns)) return false;
   }
-  const auto is_large = [](const Ref &array) { return is_worth_handing_over(array.get()); };
+  const auto is_large = [](const Ref &array) {
+    PyObject *value = array.get();
+    return PyArray_CheckExact(value) ? is_worth_handing_over(value) : may_be_on_device(value);
+  };
   if (std::any_of(arrays, arrays + count, is_large)) returned = Ref();
   for (size_t i = 0; i < count; i++) {
     if (!frame_->outputs[i]) continue;
-    if (!returned && is_large(arrays[i]) && hand_over(arrays[i], derivative.dtypes[i], frame_, i)) {
+    if (!returned && is_large(arrays[i]) && gave(arrays[i], i)) {
       arrays[i] = Ref();
       continue;
     }
@@ -262,9 +271,16 @@ bool PreparedCall::write_derivatives(Ref &returned) {
         wrote_exactly(array, derivative.dtypes[i], *frame_->outputs[i])) {
       continue;
     }
-    write_result(array, frame_, i);
+    write_result(array, frame_, i, transfers_);
   }
+  transfers_.finish();
   return true;
+}
+
+// True for a derivative whose memory the frame has taken.
+bool PreparedCall::gave(Ref &array, size_t position) {
+  if (may_be_on_device(array.get())) return transfers_.gave(array, position);
+  return hand_over(array, plan_.derivative_->dtypes[position], frame_, position);
 }
 
 // Leaves the inputs, as nobody has touched them, to the next call.
@@ -281,6 +297,7 @@ bool PreparedCall::keep() {
 
 // What is left of the arrays; the frame goes back to the others.
 int32_t PreparedCall::settle() {
+  if (frame_->stream) objects_->revoke();
   if (objects_->kept) {
     plan_.frames_->give(std::move(objects_));
     return TESSERACT_OK;
@@ -295,7 +312,9 @@ int32_t PreparedCall::settle() {
     const size_t i = each.slot;
     const DLTensor *tensor = i < n ? frame_->inputs[i] : frame_->seeds[i - n];
     const tesseract_owner *owner = frame_->owners ? frame_->owners[i] : nullptr;
-    arguments.push_back({std::move(each.view), tensor, owner, &(*plan_.paths_)[i], false});
+    const bool on_device = plan_.slots_[i].on_device;
+    arguments.push_back(
+        {std::move(each.view), tensor, owner, &(*plan_.paths_)[i], false, on_device});
   }
   return tesseract::python::settle(instance_, frame_, arguments, copies_);
 }

@@ -2,14 +2,21 @@
 #pragma once
 
 #include "prepared.h"
+#include "transfers.h"
 
 namespace tesseract::python {
 
 // GIL held.  Lives on the stack of the run.
 class PreparedCall {
  public:
-  PreparedCall(const Prepared &plan, Instance &instance, tesseract_frame *frame)
-      : plan_(plan), instance_(instance), frame_(frame), context_(plan.context_.get()) {}
+  PreparedCall(const Prepared &plan, Instance &instance, tesseract_frame *frame,
+               const arrays::Access &access)
+      : plan_(plan),
+        instance_(instance),
+        frame_(frame),
+        access_(access),
+        context_(plan.context_.get()),
+        transfers_(instance, frame) {}
   PreparedCall(const PreparedCall &) = delete;
   PreparedCall &operator=(const PreparedCall &) = delete;
 
@@ -28,6 +35,7 @@ class PreparedCall {
   void write(Ref &returned);
   bool write_outputs(Ref &returned);
   bool write_derivatives(Ref &returned);
+  bool gave(Ref &array, size_t position);
   bool check_row(PyObject *row, const engine::Leaf *leaves, Ref *arrays);
   [[noreturn]] void fail();
   bool keep();
@@ -37,7 +45,9 @@ class PreparedCall {
   const Prepared &plan_;
   Instance &instance_;
   tesseract_frame *frame_;
+  const arrays::Access &access_;
   engine::Context context_;
+  Transfers transfers_;
   bool copies_ = false;
   std::unique_ptr<CallFrame> objects_;
   Ref inputs_;

@@ -5,50 +5,16 @@
 #include "dtype.h"
 #include "errors.h"
 #include "handover.h"
+#include "output.h"
+#include "transfers.h"
 #include "views.h"
 
 namespace tesseract::python {
 namespace {
 
-// An output: one of the frame's, by position, or one that is added, by path.
-struct Output {
-  uint64_t position;
-  const std::string *added;
-};
-
-// The leaf of an output position, for messages.
-std::string path_of(const tesseract_frame *frame, uint64_t position) {
-  const tesseract_signature *signature = frame->signature;
-  if (!signature) return "";
-  const bool by_input = frame->endpoint == TESSERACT_ENDPOINT_VJP;
-  const tesseract_leaves *leaves = by_input ? signature->wrt : signature->of;
-  if (frame->endpoint == TESSERACT_ENDPOINT_JACOBIAN && signature->wrt &&
-      signature->wrt->count > 0) {
-    position /= static_cast<uint64_t>(signature->wrt->count);
-  }
-  if (!leaves || leaves->count < 0 || position >= static_cast<uint64_t>(leaves->count)) return "";
-  const tesseract_string &path = leaves->items[position].path;
-  if (path.length == TESSERACT_NTS) return path.data;
-  return {path.data, path.length};
-}
-
-std::string path_of(const tesseract_frame *frame, const Output &output) {
-  return output.added ? *output.added : path_of(frame, output.position);
-}
-
-DLTensor *allocate(tesseract_frame *frame, const Output &output, DLDataType dtype, int ndim,
-                   const int64_t *shape) {
-  DLTensor *tensor = nullptr;
-  const tesseract_host_table *host = frame->host;
-  const int32_t status =
-      output.added ? host->add_output(frame, output.added->data(), output.added->size(), &dtype,
-                                      ndim, shape, &tensor)
-                   : host->allocate_output(frame, output.position, &dtype, ndim, shape, &tensor);
-  if (status != TESSERACT_OK) throw HostFailure{status};
-  return tensor;
-}
-
-void write_array(PyObject *value, tesseract_frame *frame, const Output &output) {
+void write_array(PyObject *value, tesseract_frame *frame, const Output &output,
+                 Transfers &transfers) {
+  if (may_be_on_device(value) && transfers.wrote(value, output)) return;
   const Ref array = own(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
   auto *source = reinterpret_cast<PyArrayObject *>(array.get());
   DLDataType dtype{};
@@ -61,6 +27,7 @@ void write_array(PyObject *value, tesseract_frame *frame, const Output &output) 
                                      reinterpret_cast<const int64_t *>(PyArray_DIMS(source)));
   const auto bytes = static_cast<size_t>(PyArray_NBYTES(source));
   if (bytes == 0) return;
+  if (!is_on_host(tensor)) return transfers.upload(source, tensor, output);
   if (is_compact(tensor) && PyArray_IS_C_CONTIGUOUS(source) && PyArray_ISNOTSWAPPED(source)) {
     std::memcpy(static_cast<char *>(tensor.data) + tensor.byte_offset, PyArray_DATA(source), bytes);
     return;
@@ -69,7 +36,7 @@ void write_array(PyObject *value, tesseract_frame *frame, const Output &output) 
   check(PyArray_CopyInto(reinterpret_cast<PyArrayObject *>(target.get()), source));
 }
 
-void write_shape(PyObject *value, tesseract_frame *frame, const Output &output) {
+void write_shape(PyObject *value, tesseract_frame *frame, const Output &output, Transfers &) {
   PyObject *lengths = nullptr, *name = nullptr;
   if (!PyTuple_Check(value) || !PyArg_ParseTuple(value, "O!U", &PyTuple_Type, &lengths, &name)) {
     PyErr_Clear();
@@ -106,7 +73,12 @@ Ref item(PyObject *list, Py_ssize_t i) {
 }
 
 // True for an array whose memory the frame has taken; the list lets it go for that.
-bool gave(PyObject *list, const Ref &value, tesseract_frame *frame, uint64_t position) {
+bool gave(PyObject *list, Ref &value, tesseract_frame *frame, uint64_t position,
+          Transfers &transfers) {
+  if (may_be_on_device(value.get())) {
+    check(PyList_SetItem(list, static_cast<Py_ssize_t>(position), Py_NewRef(Py_None)));
+    return transfers.gave(value, position);
+  }
   DLDataType dtype{};
   if (!is_worth_handing_over(value.get()) ||
       !dtype_of(PyArray_DESCR(reinterpret_cast<PyArrayObject *>(value.get())), dtype)) {
@@ -117,21 +89,21 @@ bool gave(PyObject *list, const Ref &value, tesseract_frame *frame, uint64_t pos
 }
 
 template <typename Write>
-void write_named(PyObject *list, tesseract_frame *frame, Write write) {
+void write_named(PyObject *list, tesseract_frame *frame, Transfers &transfers, Write write) {
   if (static_cast<uint64_t>(PyList_GET_SIZE(list)) != frame->n_outputs) {
     refuse_answer(std::to_string(PyList_GET_SIZE(list)) + " results for " +
                   std::to_string(frame->n_outputs) + " outputs");
   }
   for (uint64_t i = 0; i < frame->n_outputs; i++) {
     if (!frame->outputs[i]) continue;
-    const Ref value = item(list, static_cast<Py_ssize_t>(i));
-    if (value.get() == Py_None || gave(list, value, frame, i)) continue;
-    write(value.get(), frame, Output{i, nullptr});
+    Ref value = item(list, static_cast<Py_ssize_t>(i));
+    if (value.get() == Py_None || gave(list, value, frame, i, transfers)) continue;
+    write(value.get(), frame, Output{i, nullptr}, transfers);
   }
 }
 
 template <typename Write>
-void write_added(PyObject *list, tesseract_frame *frame, Write write) {
+void write_added(PyObject *list, tesseract_frame *frame, Transfers &transfers, Write write) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
     const Ref pair = item(list, i);
     PyObject *name = nullptr, *value = nullptr;
@@ -140,12 +112,12 @@ void write_added(PyObject *list, tesseract_frame *frame, Write write) {
       refuse_answer("no pair of path and value");
     }
     const std::string path = text_of(name);
-    if (value != Py_None) write(value, frame, Output{0, &path});
+    if (value != Py_None) write(value, frame, Output{0, &path}, transfers);
   }
 }
 
 template <typename Write>
-void write_all(PyObject *answer, tesseract_frame *frame, Write write) {
+void write_all(PyObject *answer, tesseract_frame *frame, Transfers &transfers, Write write) {
   PyObject *named = nullptr, *json = nullptr, *added = nullptr;
   if (!PyTuple_Check(answer) ||
       !PyArg_ParseTuple(answer, "O!U|O!", &PyList_Type, &named, &json, &PyList_Type, &added)) {
@@ -153,8 +125,9 @@ void write_all(PyObject *answer, tesseract_frame *frame, Write write) {
     refuse_answer(std::string("neither (list, text) nor (list, text, list) but ") +
                   Py_TYPE(answer)->tp_name);
   }
-  write_named(named, frame, write);
-  if (added && (frame->flags & TESSERACT_FRAME_ALL)) write_added(added, frame, write);
+  write_named(named, frame, transfers, write);
+  if (added && (frame->flags & TESSERACT_FRAME_ALL)) write_added(added, frame, transfers, write);
+  transfers.finish();
   write_json(json, frame);
 }
 
@@ -171,7 +144,7 @@ bool same_dtype(DLDataType one, DLDataType other) {
 // The memory of an output that takes what it is given as it lies, but for the dtype; null where the
 // host has to say.
 char *ready(const DLTensor &tensor, PyArrayObject *source) {
-  if (!tensor.data || tensor.ndim != PyArray_NDIM(source)) return nullptr;
+  if (!tensor.data || !is_on_host(tensor) || tensor.ndim != PyArray_NDIM(source)) return nullptr;
   for (int k = 0; k < tensor.ndim; k++) {
     if (tensor.shape[k] != PyArray_DIM(source, k)) return nullptr;
   }
@@ -201,7 +174,8 @@ bool wrote_exactly(PyObject *value, DLDataType dtype, const DLTensor &tensor) {
   return true;
 }
 
-void write_result(PyObject *value, tesseract_frame *frame, uint64_t position) {
+void write_result(PyObject *value, tesseract_frame *frame, uint64_t position,
+                  Transfers &transfers) {
   if (PyArray_CheckExact(value)) {
     auto *source = reinterpret_cast<PyArrayObject *>(value);
     if (PyArray_IS_C_CONTIGUOUS(source) && PyArray_ISNOTSWAPPED(source) &&
@@ -213,14 +187,14 @@ void write_result(PyObject *value, tesseract_frame *frame, uint64_t position) {
     }
   }
   const DLTensor &tensor = *frame->outputs[position];
-  if (PyArray_IsScalar(value, Number) && tensor.ndim == 0 && tensor.data) {
+  if (PyArray_IsScalar(value, Number) && tensor.ndim == 0 && tensor.data && is_on_host(tensor)) {
     const Ref type = own(reinterpret_cast<PyObject *>(PyArray_DescrFromScalar(value)));
     if (has_dtype(tensor, reinterpret_cast<PyArray_Descr *>(type.get()))) {
       PyArray_ScalarAsCtype(value, data_of(tensor));
       return;
     }
   }
-  write_array(value, frame, Output{position, nullptr});
+  write_array(value, frame, Output{position, nullptr}, transfers);
 }
 
 void write_json(PyObject *value, tesseract_frame *frame) {
@@ -230,12 +204,12 @@ void write_json(PyObject *value, tesseract_frame *frame) {
   if (status != TESSERACT_OK) throw HostFailure{status};
 }
 
-void write_results(PyObject *answer, tesseract_frame *frame) {
-  write_all(answer, frame, write_array);
+void write_results(PyObject *answer, tesseract_frame *frame, Transfers &transfers) {
+  write_all(answer, frame, transfers, write_array);
 }
 
-void write_shapes(PyObject *answer, tesseract_frame *frame) {
-  write_all(answer, frame, write_shape);
+void write_shapes(PyObject *answer, tesseract_frame *frame, Transfers &transfers) {
+  write_all(answer, frame, transfers, write_shape);
 }
 
 }  // namespace tesseract::python

@@ -5,6 +5,7 @@
 
 #include "../engine/node.h"
 #include "reference.h"
+#include "transfers.h"
 
 namespace tesseract::python {
 
@@ -12,7 +13,7 @@ namespace tesseract::python {
 // the frame's outputs.  The third list has the outputs that no signature can name; it is used where
 // the caller asked for everything.  None stands for an output that there is not.  Throws
 // CallFailure, HostFailure or PythonError.
-void write_results(PyObject *answer, tesseract_frame *frame);
+void write_results(PyObject *answer, tesseract_frame *frame, Transfers &transfers);
 
 // True for an array that the leaf's check would pass on, but for a view that can't be written:
 // compact, and of exactly the leaf's dtype and shape.
@@ -23,13 +24,14 @@ bool is_exactly(const engine::Leaf &leaf, PyObject *value);
 bool wrote_exactly(PyObject *value, DLDataType dtype, const DLTensor &tensor);
 
 // Writes one array or NumPy scalar into the frame's output at a position.  Throws as above.
-void write_result(PyObject *value, tesseract_frame *frame, uint64_t position);
+// To be followed by `transfers.finish()`.
+void write_result(PyObject *value, tesseract_frame *frame, uint64_t position, Transfers &transfers);
 
 // Hands JSON text over.  Throws as above.
 void write_json(PyObject *text, tesseract_frame *frame);
 
 // The same for an abstract evaluation: (shape, dtype name) in place of arrays.  An entry None of a
 // shape, or -1, is a length not known yet.
-void write_shapes(PyObject *answer, tesseract_frame *frame);
+void write_shapes(PyObject *answer, tesseract_frame *frame, Transfers &transfers);
 
 }  // namespace tesseract::python

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "../../../python/arrays/device_array.h"
 #include "escape.h"
 #include "instance.h"
 #include "views.h"
@@ -18,10 +19,11 @@ struct Argument {
   const DLTensor *tensor;
   const tesseract_owner *owner;  // null: the memory is only the call's
   const std::string *path;
-  bool copied;            // its memory is its own
-  uint64_t checksum = 0;  // of the tensor before the call, where inputs are compared
+  bool copied;             // its memory is its own
+  bool on_device = false;  // a device array, without an exporter
+  uint64_t checksum = 0;   // of the tensor before the call, where inputs are compared
 
-  bool borrows() const { return !copied && !owner; }
+  bool borrows() const { return !copied && !owner && !on_device; }
 };
 
 // After a call: TESSERACT_OK, or the status of an error that it recorded where the module has
@@ -34,6 +36,9 @@ int32_t compare(tesseract_frame *frame, const std::vector<Argument> &arguments);
 // module that keeps one is known from then on and always gets copies (`copies`).  One that begins
 // to keep inputs later has the array moved to a copy; where that fails, something would read freed
 // memory at the next call, so there is none.
+//
+// Device arrays are revoked; one that is kept all the same, or that DLPack imports of are alive of,
+// is an error, or a warning where the component was opened so.
 //
 // Returns TESSERACT_OK, or the status of an error that it recorded.
 int32_t settle(Instance &instance, tesseract_frame *frame, std::vector<Argument> &arguments,

@@ -11,6 +11,7 @@
 #include <malloc.h>
 #endif
 
+#include "../../../python/arrays/device_array.h"
 #include "../engine/module.h"
 #include "../engine/numpy.h"
 #include "call_frame.h"
@@ -18,9 +19,11 @@
 #include "constructor.h"
 #include "ending.h"
 #include "errors.h"
+#include "given.h"
 #include "handover.h"
 #include "support.h"
 #include "thread_state.h"
+#include "transfers.h"
 #include "views.h"
 
 namespace tesseract::python {
@@ -103,6 +106,7 @@ int32_t prepare(const PythonStart *request, tesseract_frame *frame) {
   return guarded(frame, [&]() -> int32_t {
     import_numpy();
     create_exporter_type();
+    arrays::create_device_array_type();
     const char *reuse = std::getenv("TESSERACT_HOST_FRAME_REUSE");
     CallFrame::reuses = recycles = !reuse || std::strcmp(reuse, "0") != 0;
     engine::register_module();
@@ -134,6 +138,8 @@ void trim_memory() {
 int32_t start(const PythonStart *request, tesseract_frame *frame) {
   host = request->host;
   find_adoption(host);
+  find_memory_adoption(host);
+  find_device_functions(host);
   find_lose_thread(*host);
   watch_forks();
   // What a failed start leaves behind can't be started again.

@@ -40,7 +40,7 @@ Ref export_buffer(void *buffer, size_t bytes) {
 }
 
 void check_place(const DLTensor &tensor, const std::string &path) {
-  if (tensor.device.device_type == kDLCPU || tensor.device.device_type == kDLCUDAHost) return;
+  if (is_on_host(tensor)) return;
   throw CallFailure{TESSERACT_ERROR_DEVICE, path,
                     "the Python loader takes arrays in host memory, not on device type " +
                         std::to_string(tensor.device.device_type)};

@@ -72,6 +72,11 @@ inline bool is_compact(const DLTensor &tensor) {
   return true;
 }
 
+// True for memory that the processor may touch.
+inline bool is_on_host(const DLTensor &tensor) {
+  return tensor.device.device_type == kDLCPU || tensor.device.device_type == kDLCUDAHost;
+}
+
 // Ties the array to the tensor's owner: the memory lives until the array dies.
 void keep_owner(Exporter &exporter, const tesseract_owner &owner);
 

@@ -2,8 +2,10 @@
 
 #include <new>
 
+#include "../../../python/arrays/device_array.h"
 #include "../cp/constructor.h"
 #include "check.h"
+#include "device_functions.h"
 #include "endpoint.h"
 #include "numpy.h"
 #include "schema.h"
@@ -14,7 +16,7 @@ namespace {
 
 // As in tesseract_host/_engine.py.
 constexpr const char *kName = "tesseract_host._native._engine";
-constexpr long kRevision = 1;
+constexpr long kRevision = 2;
 
 // Runs a function and leaves the exception set where it throws.
 template <typename Function>
@@ -75,6 +77,16 @@ PyMethodDef functions[] = {
      "Makes plain classes of a compiled result's quicker to make instances of."},
     {"slot_offsets", slot_offsets_function, METH_O,
      "Where pydantic's slots are in a class's instances, or None."},
+    {"device_shape_and_dtype", device_shape_and_dtype, METH_O,
+     "The shape of a device array, and its dtype's name; ValueError where it tells nonsense."},
+    {"device_array", device_array_function, METH_VARARGS,
+     "For tests: a DeviceArray of (address, shape, dtype's name, device, strides or None, stream, "
+     "published, read-only, input)."},
+    {"revoke", revoke_function, METH_O, "For tests: what the end of a call does to a DeviceArray."},
+    {"open_exports", open_exports_function, METH_O,
+     "For tests: how many DLPack imports of a DeviceArray are alive."},
+    {"make_device_arrays", make_device_arrays, METH_VARARGS,
+     "For benchmarks: makes and revokes so many views of one tensor, so many times."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -96,6 +108,7 @@ Ref module() {
   static PyObject *made = nullptr;
   if (made) return Ref(Py_NewRef(made));
   import_numpy();
+  arrays::create_device_array_type();
   create_schema_type();
   Ref fresh = own(PyModule_Create(&definition));
   create_path_set_type();
@@ -105,6 +118,8 @@ Ref module() {
   check(PyModule_AddObjectRef(fresh.get(), "State", state_type.get()));
   const Ref endpoint_type = create_endpoint_type();
   check(PyModule_AddObjectRef(fresh.get(), "Endpoint", endpoint_type.get()));
+  auto *device_array = reinterpret_cast<PyObject *>(arrays::device_array_type());
+  check(PyModule_AddObjectRef(fresh.get(), "DeviceArray", device_array));
   check(PyModule_AddIntConstant(fresh.get(), "REVISION", kRevision));
   made = Py_NewRef(fresh.get());
   return fresh;

@@ -12,7 +12,15 @@ from typing import Any
 
 from pydantic import BaseModel, PydanticUserError, RootModel, create_model
 
-from tesseract_host.loader import calls, capture, description, direct, generated, warning_log
+from tesseract_host.loader import (
+    calls,
+    capture,
+    description,
+    devices,
+    direct,
+    generated,
+    warning_log,
+)
 from tesseract_host.loader.calls import FUNCTIONS
 from tesseract_host.loader.derivatives import DerivativeTypes
 from tesseract_host.loader.failures import INVALID_ARGUMENT, OpenError, RequestError
@@ -22,6 +30,7 @@ from tesseract_host.loader.streams import Output
 from tesseract_host.runtime import config
 
 OPTIONS = (
+    *devices.OPTIONS,
     "export_pythonpath",
     "gpu_transport",
     "input_path",
@@ -52,9 +61,11 @@ class Component:
         file = self._file(path)
         self.name = file.parent.name if file.stem == "tesseract_api" else file.stem
         self.settings = config.Settings(_given_settings(file, options))
-        self.settings.get_config()  # a bad value is an error before the module runs
+        # A bad value is an error before the module runs.
+        self.devices = devices.Devices(options, self.settings.get_config().gpu_transport)
         self.output = Output(log)
         self.isolation = Isolation(file.parent, self.settings, self.output)
+        self.enter_stream = devices.Streams(self.isolation.imported).enter
         self._spool = capture.Spool()
         self._stream_logs = options.get("stream_logs", False)
         self._captures = _make_output_path(self.settings) or self._stream_logs is not False
@@ -88,15 +99,14 @@ class Component:
 
     def describe(self, threads: str | None = None) -> str:
         """The description as JSON text; `threads` in place of its own threading class."""
-        uses_devices = self.settings.get_config().gpu_transport != "none"
         with warning_log.to_log(self.output.log):
             return description.describe(
                 self.name,
                 threads or self._threads,
                 self.schemas.inputs,
                 self.schemas.outputs,
-                ["cpu", "cuda"] if uses_devices else ["cpu"],
                 self.routes(),
+                self.devices.stream_ordered if self.devices.takes_arrays else None,
             )
 
     def function(self, endpoint: str) -> Callable[..., Any]:

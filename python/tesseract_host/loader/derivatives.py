@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from types import EllipsisType
 from typing import Annotated, Any, Literal, Union
 
-import numpy as np
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -22,7 +21,7 @@ from tesseract_host import _engine
 from tesseract_host.loader import generated, walk
 from tesseract_host.loader.failures import ResultError, SeedError
 from tesseract_host.runtime import _paths
-from tesseract_host.runtime._check import ArrayCheck, compiled
+from tesseract_host.runtime._check import ArrayCheck, compiled, shape_of
 from tesseract_host.runtime.schema_types import Array, is_differentiable
 from tesseract_host.runtime.tree_transforms import get_at_path
 
@@ -180,7 +179,7 @@ def _shape(value: Any) -> tuple[int, ...]:
         return ()
     if isinstance(value, Mapping):
         return tuple(value["shape"])
-    return tuple(value.shape) if hasattr(value, "shape") else np.shape(value)
+    return shape_of(value)
 
 
 def _seed(path: str, checker: TypeAdapter[Any], seed: Any, info: ValidationInfo) -> Any:
@@ -244,7 +243,7 @@ def _block(out: str, path: str, block: Any, above: Any, below: Any, context: Any
         value = adapter(Array[..., None]).validate_python(block, context=context)
         if isinstance(above, EllipsisType) and isinstance(below, EllipsisType):
             return value
-        shape = tuple(value.shape)
+        shape = shape_of(value)
         if isinstance(above, EllipsisType):
             expected = (*shape[: max(len(shape) - len(below), 0)], *below)
         elif isinstance(below, EllipsisType):

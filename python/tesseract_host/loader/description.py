@@ -29,19 +29,24 @@ def describe(
     threads: str,
     inputs: Any,
     outputs: Any,
-    devices: list[str],
     routes: dict[str, Any] | None = None,
+    stream_ordered: bool | None = None,
 ) -> str:
-    """The JSON text; `routes` are those of `Component.routes`."""
+    """The JSON text; `routes` are those of `Component.routes`.
+
+    `stream_ordered` is None where arrays on devices are not taken.
+    """
     document = {
         "name": name,
         "threads": threads,
         "reentrant": True,
         "checks": "component",
-        "devices": devices,
+        "devices": ["cpu"] if stream_ordered is None else ["cpu", "cuda"],
         "inputs": leaf_table(inputs, True),
         "outputs": leaf_table(outputs, False),
     }
+    if stream_ordered is not None:
+        document["stream_ordered"] = stream_ordered
     if routes:
         document["x-routes"] = routes
     return json.dumps(document, ensure_ascii=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from types import EllipsisType
 from typing import Any, TypeAlias
 
@@ -110,9 +111,7 @@ class ArrayCheck:
 
     def _device(self, value: Any) -> Any:
         """A device object is passed on as it is, so shape and dtype must be exact."""
-        interface = value.__cuda_array_interface__
-        shape = tuple(interface["shape"])
-        return self._exactly(value, shape, np.dtype(interface["typestr"]).name)
+        return self._exactly(value, *device_shape_and_dtype(value))
 
     def _exactly(self, value: Any, shape: tuple[int, ...], dtype: str) -> Any:
         """The value itself, which is not converted."""
@@ -135,7 +134,63 @@ def compiled(check: ArrayCheck) -> Any:
 
 def is_device_object(value: Any) -> bool:
     """True for an array in CUDA memory, of whatever library."""
-    return not isinstance(value, np.ndarray) and hasattr(value, "__cuda_array_interface__")
+    if isinstance(value, np.ndarray | np.generic | type):
+        return False
+    try:
+        if hasattr(value, "__cuda_array_interface__"):
+            return True
+    except TypeError:  # it has one, which lacks the dtype
+        return True
+    # Others tell by DLPack only where they are; what NumPy can read need not be asked.
+    if hasattr(value, "__array__") or not hasattr(value, "__dlpack_device__"):
+        return False
+    return value.__dlpack_device__()[0] in CUDA_DEVICES
+
+
+# kDLCUDA, kDLCUDAManaged
+CUDA_DEVICES = (2, 13)
+
+
+def device_shape_and_dtype(value: Any) -> tuple[tuple[int, ...], str]:
+    """Shape and dtype of a device object, as it says; nothing of its memory is looked at."""
+    try:
+        interface = value.__cuda_array_interface__
+    except (AttributeError, TypeError):
+        return _dlpack_shape_and_dtype(value)
+    try:
+        shape = tuple(map(operator.index, interface["shape"]))
+        return shape, np.dtype(interface["typestr"]).name
+    except (KeyError, TypeError, ValueError) as error:
+        raise PydanticCustomError(
+            "array_device_object",
+            "Expected a device array, and its __cuda_array_interface__ lacks or has no valid "
+            "shape or typestr ({reason})",
+            {"reason": f"{type(error).__name__}: {error}"},
+        ) from None
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of an array, of whatever library, or of what NumPy makes one."""
+    if hasattr(value, "shape"):
+        return tuple(value.shape)
+    return device_shape_and_dtype(value)[0] if is_device_object(value) else np.shape(value)
+
+
+def _dlpack_shape_and_dtype(value: Any) -> tuple[tuple[int, ...], str]:
+    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+    if shape is not None and dtype is not None:
+        return tuple(shape), str(dtype).rpartition(".")[2]
+    library = _engine.library()
+    if library is not None:
+        try:
+            return library.device_shape_and_dtype(value)  # type: ignore[no-any-return]
+        except ValueError as error:
+            reason = str(error)
+    else:
+        reason = "it has no shape and dtype"
+    raise PydanticCustomError(
+        "array_device_object", "Expected a device array: {reason}", {"reason": reason}
+    )
 
 
 def to_numpy(value: Any) -> np.ndarray[Any, Any]:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["Cancelled", "OutOfDomain", "check_cancelled", "register_out_of_domain"]
+__all__ = [
+    "Cancelled",
+    "OutOfDomain",
+    "RevokedArrayError",
+    "check_cancelled",
+    "register_out_of_domain",
+]
 
 
 class OutOfDomain(ValueError):
@@ -13,6 +19,10 @@ class OutOfDomain(ValueError):
 
 class Cancelled(Exception):
     """The caller asked to stop."""
+
+
+class RevokedArrayError(RuntimeError):
+    """A device array was used after the call that it was given to: keep a copy of it instead."""
 
 
 out_of_domain_types: list[type[BaseException]] = [OutOfDomain]
