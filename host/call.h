@@ -29,6 +29,7 @@ struct Position {
   std::string wrt;                // of a Jacobian the input's
   DLDataType given{};             // what the caller hands over
   DLDataType declared{};          // what the component sees; lanes 0: it says so itself (outputs)
+  bool placed = false;            // the signature says where the tensor is
   DLDevice given_device = kHost;  // where the caller's tensor is
   DLDevice declared_device = kHost;  // where the component sees it
   bool any_rank = false;             // an output whose rank the component says

@@ -192,7 +192,7 @@ class GeneralRun final : public OutputSink {
         position.layout == Layout::column_major ? Layout::column_major : Layout::row_major;
     view.copy = make_tensor_on(position.declared_device,
                                position.declared.lanes ? position.declared : given.dtype,
-                               given.ndim, given.shape, layout, request_.stream);
+                               given.ndim, given.shape, layout);
     view.tensor = view.copy->dl_tensor;
   }
 
@@ -288,9 +288,9 @@ class GeneralRun final : public OutputSink {
     Output &output = out_[i];
     if (!output.destination) {
       tesseract_result::Entry &entry = result_->entries[i];
-      entry.tensor = abstract_ ? make_shape(dtype, ndim, shape)
-                               : make_tensor_on(position.declared_device, dtype, ndim, shape,
-                                                position.layout, request_.stream);
+      entry.tensor =
+          abstract_ ? make_shape(dtype, ndim, shape)
+                    : make_tensor_on(position.declared_device, dtype, ndim, shape, position.layout);
       output.tensor = entry.tensor->dl_tensor;
     } else {
       check_destination_memory(position, output);

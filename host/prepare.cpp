@@ -174,7 +174,7 @@ class CallBuilder {
     if ((position.converts() || position.converted) && given_.no_copy)
       fail(given, "expected " + dtype_name(described) + ", found " + dtype_name(position.given) +
                       ", and copies are forbidden");
-    if (given.tensor) position.given_device = device_of(*given.tensor, given.path);
+    if (given.tensor) place(position, given);
     position.lengths = variables_.lengths(given, input, rank, loose_);
     position.layout = loose_ || !leaf ? Layout::unchecked : leaf->layout;
     // What a component that checks by itself can't take is data that the processor can't.
@@ -261,7 +261,7 @@ class CallBuilder {
   void check_destination(Position &position, const GivenLeaf &given) {
     if (!given.tensor) return;
     check_given(*given.tensor, given);
-    position.given_device = device_of(*given.tensor, given.path);
+    place(position, given);
     if (position.declared.lanes == 0)
       position.given = given.tensor->dtype;
     else if (!same_dtype(given.tensor->dtype, position.declared))
@@ -277,6 +277,11 @@ class CallBuilder {
   }
 
   // ---- Devices
+
+  static void place(Position &position, const GivenLeaf &given) {
+    position.given_device = device_of(*given.tensor, given.path);
+    position.placed = true;
+  }
 
   // Decides whether device tensors are shown as they are, or go through the host.
   void settle_devices() {
@@ -300,8 +305,12 @@ class CallBuilder {
     }
     call.on_device = true;
     call.synchronises = !component_.description.stream_ordered;
-    for (std::vector<Position> *positions : {&call.in, &call.out})
-      for (Position &position : *positions) position.declared_device = position.given_device;
+    for (std::vector<Position> *positions : {&call.in, &call.out}) {
+      for (Position &position : *positions) {
+        if (!position.placed) position.given_device = call.device;
+        position.declared_device = position.given_device;
+      }
+    }
     for (const Position &position : call.in)
       if (!is_host(position.given_device) && position.converts())
         throw Failure(TESSERACT_ERROR_SCHEMA,

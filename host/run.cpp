@@ -280,8 +280,7 @@ void make_outputs(const tesseract_call &call, const RunRequest &request, const S
       out[i] = request.out ? request.out[i] : nullptr;
       entry.destination = out[i] != nullptr;
       if (entry.destination) continue;
-      entry.tensor = make_tensor_on(c.device, call.out[i].given, c.rank, lengths, Layout::row_major,
-                                    request.stream);
+      entry.tensor = make_tensor_on(c.device, call.out[i].given, c.rank, lengths);
       out[i] = &entry.tensor->dl_tensor;
     }
   }

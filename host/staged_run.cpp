@@ -188,8 +188,7 @@ class StagedRun {
     if (is_host(position.given_device) || !result || !result->entries[i].tensor) return;
     OwnedTensor &entry = result->entries[i].tensor;
     const DLTensor &made = entry->dl_tensor;
-    OwnedTensor there = make_tensor_on(position.given_device, made.dtype, made.ndim, made.shape,
-                                       Layout::row_major, stream_);
+    OwnedTensor there = make_tensor_on(position.given_device, made.dtype, made.ndim, made.shape);
     send(made, there->dl_tensor);
     // Copies from memory that is not page-locked have read it when they return.
     entry = std::move(there);

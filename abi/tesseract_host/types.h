@@ -149,7 +149,8 @@ typedef struct tesseract_owner { /* frozen */
 
 /* One named tensor.  Given as input or seed: the value.  Wanted as result: the destination, or null
  * and the host allocates.  In a signature only dtype, rank and device are read, and a null tensor
- * means "as declared, on the CPU". */
+ * means "as declared"; it is on the CPU, or, where others of the call are on a device and the
+ * component takes them there, on that device. */
 typedef struct tesseract_leaf { /* frozen */
   tesseract_string path;        /* "a.b", "xs.[0]", "params.{layer 0}" */
   const DLTensor *tensor;       /* may be null where said above; a destination's data are written */

@@ -65,6 +65,15 @@ bool CurrentContext::restore() {
   return popped == context_;
 }
 
+BesideCaptures::BesideCaptures(const Driver &driver)
+    : driver_(driver),
+      mode_(kCaptureRelaxed),
+      changed_(driver.exchange_capture_mode(&mode_) == kSuccess) {}
+
+BesideCaptures::~BesideCaptures() {
+  if (changed_) driver_.exchange_capture_mode(&mode_);
+}
+
 void refuse_capture(Stream stream, const char *why) {
   int status = 0;
   const Result result = driver().stream_is_capturing(stream, &status);

@@ -26,6 +26,21 @@ class CurrentContext {
   bool pushed_ = true;
 };
 
+// While it lives, what this thread does of its own (allocating, freeing, asking events) does not
+// invalidate captures that other threads have begun.
+class BesideCaptures {
+ public:
+  explicit BesideCaptures(const Driver &driver);
+  ~BesideCaptures();
+  BesideCaptures(const BesideCaptures &) = delete;
+  BesideCaptures &operator=(const BesideCaptures &) = delete;
+
+ private:
+  const Driver &driver_;
+  int mode_;
+  bool changed_;
+};
+
 // Waits for a stream; throws Failure (device), with nothing attempted, if it is being captured.
 // The context is current.
 void synchronize(Stream stream);

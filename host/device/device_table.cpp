@@ -90,9 +90,9 @@ int32_t allocate(DLDevice device, const DLDataType *dtype, int32_t ndim, const i
     require(tensor, "tensor");
     if (ndim < 0 || ndim > 64 || (ndim > 0 && !shape) || dtype_size(*dtype) == 0)
       throw Failure(TESSERACT_ERROR_SCHEMA, "the rank, shape or dtype is impossible");
+    known_stream(stream);
     const DLDevice place = {kDLCUDA, number_of(device)};
-    *tensor = make_tensor_on(place, *dtype, ndim, shape, Layout::row_major, known_stream(stream))
-                  .release();
+    *tensor = make_tensor_on(place, *dtype, ndim, shape).release();
   });
 }
 

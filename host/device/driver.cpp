@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char *kUsualLibrary = "libcuda.so.1";
 constexpr const char *kLibraryVariable = "TESSERACT_HOST_CUDA_DRIVER";
-constexpr int kOldestVersion = 11020;  // the first with stream-ordered memory
+constexpr int kOldestVersion = 11000;  // of the functions, and of the meaning of their arguments
 constexpr int kKnownVersion = 12000;   // of the functions declared in driver.h
 
 enum State { kUnasked, kReady, kMissing };
@@ -54,13 +54,13 @@ void find_functions(void *library) {
       entry(table.error_string, "cuGetErrorString"),
       entry(table.device_count, "cuDeviceGetCount"),
       entry(table.device_get, "cuDeviceGet"),
-      entry(table.device_attribute, "cuDeviceGetAttribute"),
       entry(table.context_retain, "cuDevicePrimaryCtxRetain"),
       entry(table.context_push, "cuCtxPushCurrent", "cuCtxPushCurrent_v2"),
       entry(table.context_pop, "cuCtxPopCurrent", "cuCtxPopCurrent_v2"),
       entry(table.context_synchronize, "cuCtxSynchronize"),
       entry(table.stream_synchronize, "cuStreamSynchronize"),
       entry(table.stream_is_capturing, "cuStreamIsCapturing"),
+      entry(table.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode"),
       entry(table.stream_wait_event, "cuStreamWaitEvent"),
       entry(table.event_create, "cuEventCreate"),
       entry(table.event_record, "cuEventRecord"),
@@ -68,8 +68,6 @@ void find_functions(void *library) {
       entry(table.event_destroy, "cuEventDestroy", "cuEventDestroy_v2"),
       entry(table.allocate, "cuMemAlloc", "cuMemAlloc_v2"),
       entry(table.free, "cuMemFree", "cuMemFree_v2"),
-      entry(table.allocate_async, "cuMemAllocAsync"),
-      entry(table.free_async, "cuMemFreeAsync"),
       entry(table.allocate_host, "cuMemHostAlloc"),
       entry(table.free_host, "cuMemFreeHost"),
       entry(table.copy_to_device, "cuMemcpyHtoDAsync", "cuMemcpyHtoDAsync_v2"),
@@ -102,7 +100,7 @@ void start() {
   if (table.driver_version(&version) != kSuccess) missing("the driver does not tell its version");
   if (version < kOldestVersion)
     missing("the driver is too old: it is for CUDA " + std::to_string(version / 1000) + "." +
-            std::to_string(version % 1000 / 10) + ", and 11.2 is needed");
+            std::to_string(version % 1000 / 10) + ", and 11.0 is needed");
   Result result = table.init(0);
   if (result == kSuccess) result = table.device_count(&devices);
   if (result == kNoDevice || (result == kSuccess && devices == 0)) missing("there is no device");

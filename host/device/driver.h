@@ -23,7 +23,7 @@ using Stream = uint64_t;
 constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100,
                  kNotReady = 600, kStreamCaptureImplicit = 906;
 constexpr unsigned kEventDisableTiming = 2, kHostAllocPortable = 1;
-constexpr int kAttributeMemoryPools = 115;  // of a device
+constexpr int kCaptureRelaxed = 2;
 // Of a pointer.
 constexpr int kPointerMemoryType = 2, kPointerIsManaged = 8, kPointerDeviceOrdinal = 9;
 constexpr unsigned kMemoryHost = 1, kMemoryDevice = 2;
@@ -54,13 +54,13 @@ struct Driver {
   Result (*error_string)(Result, const char **);
   Result (*device_count)(int *);
   Result (*device_get)(Device *, int ordinal);
-  Result (*device_attribute)(int *, int attribute, Device);
   Result (*context_retain)(Context *, Device);
   Result (*context_push)(Context);
   Result (*context_pop)(Context *);
   Result (*context_synchronize)();
   Result (*stream_synchronize)(Stream);
   Result (*stream_is_capturing)(Stream, int *status);
+  Result (*exchange_capture_mode)(int *mode);
   Result (*stream_wait_event)(Stream, Event, unsigned flags);
   Result (*event_create)(Event *, unsigned flags);
   Result (*event_record)(Event, Stream);
@@ -68,8 +68,6 @@ struct Driver {
   Result (*event_destroy)(Event);
   Result (*allocate)(Address *, size_t);
   Result (*free)(Address);
-  Result (*allocate_async)(Address *, size_t, Stream);
-  Result (*free_async)(Address, Stream);
   Result (*allocate_host)(void **, size_t, unsigned flags);
   Result (*free_host)(void *);
   Result (*copy_to_device)(Address, const void *, size_t, Stream);

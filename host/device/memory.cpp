@@ -14,32 +14,22 @@ Address address_of(const void *data) {
   return reinterpret_cast<Address>(data);
 }
 
-// Memory of a tensor made here, freed when all work on the device is done: what still uses it, and
-// on which stream, is not known.
+// Freed when all work on the device is done, for which the driver waits: what still uses the
+// memory, and on which stream, is not known.  That is why it is not memory in the order of a
+// stream.
 void free_block(int ordinal, Address address) {
   const cuda::CurrentContext context(ordinal);
   const cuda::Driver &driver = cuda::driver();
-  driver.context_synchronize();
+  const cuda::BesideCaptures beside(driver);
   driver.free(address);
 }
 
-bool has_pools(int ordinal) {
-  const cuda::Driver &driver = cuda::driver();
-  cuda::Device device = 0;
-  int supported = 0;
-  return driver.device_get(&device, ordinal) == cuda::kSuccess &&
-         driver.device_attribute(&supported, cuda::kAttributeMemoryPools, device) ==
-             cuda::kSuccess &&
-         supported;
-}
-
-Address allocate(int ordinal, uint64_t bytes, Stream stream) {
+Address allocate(uint64_t bytes) {
   if (bytes == 0) return 0;
   const cuda::Driver &driver = cuda::driver();
+  const cuda::BesideCaptures beside(driver);
   Address address = 0;
-  cuda::check(has_pools(ordinal) ? driver.allocate_async(&address, bytes, stream)
-                                 : driver.allocate(&address, bytes),
-              "allocating memory of the device");
+  cuda::check(driver.allocate(&address, bytes), "allocating memory of the device");
   return address;
 }
 
@@ -158,7 +148,7 @@ class StridedCopy {
 }  // namespace
 
 OwnedTensor make_tensor_on(const DLDevice &device, const DLDataType &dtype, int32_t ndim,
-                           const int64_t *shape, Layout layout, uint64_t stream) {
+                           const int64_t *shape, Layout layout) {
   if (is_host(device)) return make_tensor(dtype, ndim, shape, layout);
   auto held = std::make_unique<Held>();
   held->described = make_shape(dtype, ndim, shape);
@@ -170,7 +160,7 @@ OwnedTensor make_tensor_on(const DLDevice &device, const DLDataType &dtype, int3
                   "the shape " + shape_text(ndim, shape) + " is negative or too large");
   held->ordinal = device.device_id;
   const cuda::CurrentContext context(device.device_id);
-  described.data = reinterpret_cast<void *>(allocate(device.device_id, bytes, stream));
+  described.data = reinterpret_cast<void *>(allocate(bytes));
   described.device = device;
   held->shown = *held->described;
   held->shown.manager_ctx = held.get();

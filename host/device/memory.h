@@ -7,9 +7,9 @@
 
 namespace host {
 
-// As make_tensor, on a device, in the order of the stream.
+// As make_tensor, on a device.  Freeing it waits for the device.
 OwnedTensor make_tensor_on(const DLDevice &device, const DLDataType &dtype, int32_t ndim,
-                           const int64_t *shape, Layout layout, uint64_t stream);
+                           const int64_t *shape, Layout layout = Layout::row_major);
 
 // As copy_elements between tensors of one dtype, of which any may be on a device; the context of
 // the device is current.  Waits for the stream if host memory is read or written and that memory

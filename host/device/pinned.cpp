@@ -9,6 +9,7 @@
 
 #include "../error.h"
 #include "../tensor.h"
+#include "context.h"
 
 namespace host::cuda {
 namespace {
@@ -76,6 +77,7 @@ Block pageable(size_t bytes) {
 Block take_block(size_t bytes) {
   const Driver &cuda = driver();
   const size_t wanted = class_of(bytes), size = size_t{1} << wanted;
+  const BesideCaptures beside(cuda);
   Pool &all = pool();
   const std::lock_guard lock(all.mutex);
   reap(all, cuda);

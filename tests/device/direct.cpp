@@ -1,4 +1,6 @@
 // Components that take device tensors: they get the caller's, on the caller's stream.
+#include <thread>
+
 #include "support.h"
 
 namespace {
@@ -141,6 +143,39 @@ TEST_F(Direct, ResultsOfTheHostsAreAllocatedOnTheDevice) {
     ASSERT_EQ(fake_cuda_read(reinterpret_cast<uint64_t>(made->data), values.data(), 24), 0);
     EXPECT_EQ(values, doubled);
   }
+}
+
+TEST_F(Direct, OutputsThatTheSignatureDoesNotPlaceAreWhereTheInputsAre) {
+  puppet.apply = double_on_device;
+  open();
+  Leaves inputs;
+  const auto outcome = evaluate(component, inputs.add("x", &x.tensor), nullptr, &stream.options);
+  ASSERT_TRUE(succeeds(outcome));
+  EXPECT_EQ(tesseract_result_tensor(outcome.get(), 0)->device.device_type, kDLCUDA);
+  const auto call = prepare(component, apply_signature(inputs));
+  ASSERT_TRUE(succeeds(call));
+  const DLTensor *out = tesseract_call_signature(call.get())->of->items[0].tensor;
+  EXPECT_EQ(out->device.device_type, kDLCUDA);
+  ASSERT_TRUE(succeeds(run(call.get(), {&x.tensor}, {&y.tensor}, &stream.options)));
+  stream.wait();
+  EXPECT_EQ(y.read(), doubled);
+}
+
+TEST_F(Direct, ACaptureOfAnotherThreadIsNotDisturbed) {
+  puppet.apply = double_on_device;
+  open();
+  const Call call = prepared(component, x.tensor, y.tensor);
+  Stream captured_stream;
+  int64_t captured = 0;
+  {
+    const Current context;
+    ASSERT_EQ(fake_cuda_begin_capture(handle_of(captured_stream.handle), 0), 0);
+  }
+  std::thread([&] {
+    EXPECT_TRUE(succeeds(run_for_result(call.get(), {&x.tensor}, {nullptr}, &stream.options)));
+  }).join();
+  const Current context;
+  EXPECT_EQ(fake_cuda_end_capture(handle_of(captured_stream.handle), &captured), 0);
 }
 
 TEST_F(Direct, ATakenResultLivesOnAndIsFreedWhenTheDeviceIsDoneWithIt) {

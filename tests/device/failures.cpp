@@ -95,7 +95,7 @@ TEST_F(Failures, OutOfMemoryIsToldAsSuch) {
   puppet.description = description_with(on_cuda);
   const Component component = puppet.opened();
   const Call call = prepared(component, x.tensor, y.tensor);
-  fake_cuda_fail_next("cuMemAllocAsync", 2, 1);
+  fake_cuda_fail_next("cuMemAlloc", 2, 1);
   EXPECT_TRUE(fails(run_for_result(call.get(), {&x.tensor}, {nullptr}, &stream.options),
                     TESSERACT_ERROR_OUT_OF_MEMORY, {"CUDA_ERROR_OUT_OF_MEMORY"}));
 }

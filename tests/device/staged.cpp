@@ -1,4 +1,6 @@
 // Components that take no device tensors: arrays go through the host, once each way.
+#include <thread>
+
 #include "support.h"
 
 namespace {
@@ -256,6 +258,18 @@ TEST_F(Staged, ACapturingStreamIsRefusedAndStaysValid) {
   int64_t captured = 0;
   EXPECT_EQ(fake_cuda_end_capture(handle_of(stream.handle), &captured), 0);
   EXPECT_EQ(captured, 0);
+}
+
+TEST_F(Staged, ACaptureOfAnotherThreadIsNotDisturbed) {
+  Stream captured_stream;
+  int64_t captured = 0;
+  const Current context;
+  ASSERT_EQ(fake_cuda_begin_capture(handle_of(captured_stream.handle), 0), 0);
+  std::thread([&] {
+    for (int i = 0; i < 3; i++)
+      EXPECT_TRUE(succeeds(apply(component, x.tensor, &y.tensor, &stream.options)));
+  }).join();
+  EXPECT_EQ(fake_cuda_end_capture(handle_of(captured_stream.handle), &captured), 0);
 }
 
 TEST_F(Staged, FreedMemory) {

@@ -165,15 +165,4 @@ TEST_F(Table, Allocates) {
                     TESSERACT_ERROR_SCHEMA));
 }
 
-TEST_F(Table, AllocatesWithoutPools) {
-  fake_cuda_set("memory_pools", 0);
-  const int64_t shape[] = {3};
-  const DLDataType dtype = {kDLFloat, 64, 1};
-  DLManagedTensorVersioned *made = nullptr;
-  const auto outcome = ask(table->allocate, first, &dtype, 1, &shape[0], stream.handle, &made);
-  fake_cuda_set("memory_pools", 1);
-  ASSERT_TRUE(succeeds(outcome));
-  made->deleter(made);
-}
-
 }  // namespace

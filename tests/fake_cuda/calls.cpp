@@ -1,7 +1,5 @@
 #include "calls.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -103,8 +101,7 @@ void Call::refuse(Result code) {
 }
 
 bool forked() {
-  const pid_t process = world().process;
-  return process != 0 && process != getpid();
+  return world().forked;
 }
 
 bool same_function(const char *one, const char *other) {

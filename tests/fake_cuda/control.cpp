@@ -115,7 +115,7 @@ FAKE_CUDA_EXPORT void fake_cuda_reset(void) {
   w.pushes_less_pops = 0;
   w.generation++;
   w.initialized = false;
-  w.process = 0;
+  w.forked = false;
   w.options = World().options;
 }
 

@@ -1,5 +1,5 @@
 // Exported: the driver itself and its devices.
-#include <unistd.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -17,6 +17,11 @@ bool device_exists(Ordinal device) {
   if (device >= 0 && device < world().options.devices) return true;
   fault("wrong-device", "there is no device %d", device);
   return false;
+}
+
+// In the child, whose lock may be another thread's.
+void note_fork() {
+  world().forked = world().initialized;
 }
 
 // Attributes by the driver's numbers; the devices are said to be of compute capability 9.0.
@@ -58,7 +63,8 @@ FAKE_CUDA_EXPORT Result cuInit(unsigned flags) {
     if (w.options.devices <= 0) return NO_DEVICE;
     if (w.initialized) return SUCCESS;
     w.initialized = true;
-    w.process = getpid();
+    static const int watched = pthread_atfork(nullptr, nullptr, &note_fork);
+    if (watched != 0) return OUT_OF_MEMORY;
     make_primaries();
     return SUCCESS;
   });

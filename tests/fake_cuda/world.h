@@ -2,8 +2,6 @@
 #ifndef TESTS_FAKE_CUDA_WORLD_H
 #define TESTS_FAKE_CUDA_WORLD_H
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -48,7 +46,7 @@ struct World {
   Options options;
   std::uint64_t generation = 1;  // of handles: ends with a reset
   bool initialized = false;
-  pid_t process = 0;  // that initialized
+  bool forked = false;  // from a process that had initialized
 
   std::deque<std::string> faults;
   const char *function = "a test";  // the driver function that runs

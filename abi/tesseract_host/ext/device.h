@@ -48,8 +48,8 @@ typedef struct tesseract_device_table {
                   tesseract_error **error);
 
   /* [any] Fresh, uninitialised device memory, compact row-major, strides written, usable in the
-   * order of `stream`.  The caller calls its deleter, on any thread and at any time; the memory may
-   * then still be in use by work enqueued before on any stream of the device. */
+   * order of `stream`.  The caller calls its deleter, on any thread and at any time: it waits until
+   * all work on the device is done. */
   int32_t (*allocate)(DLDevice device, const DLDataType *dtype, int32_t ndim, const int64_t *shape,
                       uint64_t stream, DLManagedTensorVersioned **tensor, tesseract_error **error);
 } tesseract_device_table;
