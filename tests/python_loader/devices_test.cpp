@@ -87,19 +87,56 @@ TEST_P(DeviceResults, GoWhereTheCallerWantsThem) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, DeviceResults,
-                         testing::Values(Returned{"device", kDoubled}, Returned{"stream", kDoubled},
-                                         Returned{"host", kDoubled}, Returned{"input", kX},
-                                         Returned{"part of input", {2.0, 3.0, 4.0}},
-                                         Returned{"managed", kDoubled},
-                                         Returned{"pinned", kDoubled},
-                                         Returned{"reversed", {8.0, 6.0, 4.0, 2.0}},
-                                         Returned{"dlpack", kX}),
-                         [](const auto &tested) {
-                           std::string name = tested.param.way;
-                           std::replace(name.begin(), name.end(), ' ', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, DeviceResults,
+    testing::Values(Returned{"device", kDoubled}, Returned{"instance", kDoubled},
+                    Returned{"stream", kDoubled}, Returned{"host", kDoubled}, Returned{"input", kX},
+                    Returned{"part of input", {2.0, 3.0, 4.0}}, Returned{"managed", kDoubled},
+                    Returned{"pinned", kDoubled}, Returned{"reversed", {8.0, 6.0, 4.0, 2.0}},
+                    Returned{"dlpack", kX}),
+    [](const auto &tested) {
+      std::string name = tested.param.way;
+      std::replace(name.begin(), name.end(), ' ', '_');
+      return name;
+    });
+
+// Elements that no signature names are for the host.
+TEST_F(Devices, InContainers) {
+  const Component component("device_lists", kDirect);
+  ASSERT_EQ(component.opened.status, TESSERACT_OK) << component.opened.message;
+  const OnDevice first({1.0}), second({2.0, 3.0}), named({4.0}), inner({5.0});
+  const tesseract_leaf given[] = {{TESSERACT_STR("xs.[0]"), &first.tensor, nullptr},
+                                  {TESSERACT_STR("xs.[1]"), &second.tensor, nullptr},
+                                  {TESSERACT_STR("named.{k}"), &named.tensor, nullptr},
+                                  {TESSERACT_STR("inner.p"), &inner.tensor, nullptr}};
+  const std::map<std::string, Vector> expected = {{"xs.[0]", {1.0}},       {"xs.[1]", {2.0, 3.0}},
+                                                  {"xs.[2]", {7.0}},       {"named.{k}", {4.0}},
+                                                  {"named.{here}", {8.0}}, {"inner.p", {5.0}}};
+  for (int i = 0; i < 4; i++) {
+    tesseract_leaves inputs = TESSERACT_LEAVES_INIT;
+    inputs.count = 4;
+    inputs.items = given;
+    tesseract_call_options options = TESSERACT_CALL_OPTIONS_INIT;
+    options.stream = new_stream();
+    tesseract_result *result = nullptr;
+    tesseract_error *error = nullptr;
+    const int32_t status =
+        tesseract_apply(component.get(), &inputs, nullptr, &options, &result, &error);
+    const Failure failure(status, error);
+    ASSERT_EQ(status, TESSERACT_OK) << failure.message;
+    std::map<std::string, Vector> found;
+    for (int64_t k = 0; k < tesseract_result_count(result); k++) {
+      const DLTensor *tensor = tesseract_result_tensor(result, k);
+      ASSERT_EQ(tensor->device.device_type, kDLCPU);
+      const auto *data = static_cast<const double *>(tensor->data);
+      found[tesseract_result_path(result, k, nullptr)] = Vector(data, data + tensor->shape[0]);
+    }
+    EXPECT_EQ(found, expected);
+    const nlohmann::json document = nlohmann::json::parse(tesseract_result_json(result, nullptr));
+    EXPECT_EQ(document["kinds"], nlohmann::json(std::vector<std::string>(4, "DeviceArray")));
+    tesseract_result_free(result);
+  }
+}
 
 TEST_F(Devices, AreCountedWhereTheyAreCopied) {
   const Component component("devices", kDirect);

@@ -218,6 +218,8 @@ def apply(inputs: InputSchema) -> OutputSchema:
         checked(driver.fake_cuda_write(pointer, ctypes.byref(seven), ctypes.c_uint64(8)))
     elif way == "return kept":
         return {"y": kept[-1], "seen": {}}
+    elif way == "instance":
+        return OutputSchema(y=scaled(x, 2.0), seen=look(x))
     elif way == "fail":
         raise ValueError("not today")
     else:
