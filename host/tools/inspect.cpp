@@ -1,6 +1,7 @@
 // What a component says about itself, as a page for people or as the JSON it came from.
 #include <algorithm>
 #include <cstdio>
+#include <initializer_list>
 #include <vector>
 
 #include "commands.h"
@@ -116,6 +117,12 @@ void print_endpoints(const Json &endpoints, const Json &routes) {
   print_table(rows);
 }
 
+bool takes_cuda(const Json &description) {
+  const auto devices = description.find("devices");
+  return devices != description.end() && devices->is_array() &&
+         std::find(devices->begin(), devices->end(), "cuda") != devices->end();
+}
+
 void print_page(const Json &description, const std::string &source) {
   std::printf("%s", plain(description.value("name", Json(source))).c_str());
   for (const char *key : {"version", "description"})
@@ -128,9 +135,15 @@ void print_page(const Json &description, const std::string &source) {
     print_endpoints(*endpoints, description.value("x-routes", Json::object()));
   std::printf("\nproperties\n");
   std::vector<Row> rows;
-  for (const char *key : {"threads", "reentrant", "floating_point", "overlap", "devices", "batch"})
-    if (const auto value = description.find(key); value != description.end())
-      rows.push_back({key, joined(*value)});
+  const auto add = [&](std::initializer_list<const char *> keys) {
+    for (const char *key : keys)
+      if (const auto value = description.find(key); value != description.end())
+        rows.push_back({key, joined(*value)});
+  };
+  add({"threads", "reentrant", "floating_point", "overlap", "devices"});
+  // What these say, they say of calls with arrays on a device.
+  if (takes_cuda(description)) add({"stream_ordered", "capture_safe", "multi_device"});
+  add({"batch"});
   print_table(rows);
 }
 

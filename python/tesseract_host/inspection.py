@@ -17,7 +17,7 @@ from tesseract_host.loader.component import TAKEN_BEFORE
 
 LONGEST_DEFAULT = 24
 ENDPOINTS = ("apply", "jacobian", "jvp", "vjp", "abstract_eval")
-PROPERTIES = ("threads", "reentrant", "devices")
+PROPERTIES = ("threads", "reentrant", "devices", "stream_ordered")
 
 
 def description(component: Component) -> dict[str, Any]:

@@ -71,6 +71,25 @@ def test_inspect_shows_leaves_endpoints_and_threads(tool: Tool, source: Path) ->
     assert "threads" in named
 
 
+@pytest.mark.parametrize("devices", [["cpu"], ["cpu", "cuda"]])
+def test_inspect_shows_what_is_said_of_devices(
+    tool: Tool, tmp_path: Path, devices: list[str]
+) -> None:
+    library = tmp_path / "listed.so"
+    library.touch()
+    description = {"devices": devices, "capture_safe": True, "batch": "n"}
+    leaf = {"path": "x", "dtype": "float64", "shape": ["n"]}
+    listing = json.dumps({**description, "inputs": [leaf]})
+    (tmp_path / "listed.so.json").write_text(listing)
+    done = tool("inspect", "--listing", library)
+    assert done.returncode == 0, done.stderr
+    words = [line.split() for line in done.stdout.splitlines()]
+    assert ["devices", *", ".join(devices).split()] in words
+    assert ["batch", "n"] in words
+    of_devices = [["stream_ordered", "true"], ["capture_safe", "true"], ["multi_device", "false"]]
+    assert [row in words for row in of_devices] == [len(devices) > 1] * 3
+
+
 def test_inspect_prints_the_description_as_json(tool: Tool, source: Path) -> None:
     description = json.loads(tool("inspect", source, "--json").stdout)
     assert [leaf["path"] for leaf in description["inputs"]] == ["x", "a"]

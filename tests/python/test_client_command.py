@@ -71,6 +71,14 @@ def source(tmp_path: Path) -> Path:
     return support.write(tmp_path / "component", MODULE)
 
 
+def test_the_page_of_a_module_for_devices(source: Path) -> None:
+    options = {"gpu_transport": "cuda_ipc", "stream_ordered": True}
+    done = run("inspect", source, "--options", json.dumps(options))
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = [line.split() for line in done.stdout.splitlines()]
+    assert ["devices", "cpu,", "cuda"] in shown and ["stream_ordered", "true"] in shown
+
+
 def test_the_page(source: Path) -> None:
     options = ["--options", '{"threads": "concurrent"}']
     done = run("inspect", source, *options)

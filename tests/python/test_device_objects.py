@@ -176,6 +176,11 @@ def test_shape_and_dtype_must_be_exact(opened: Any, array: Any, reason: str) -> 
             opened.jacobian(inputs(HOST), ["x", "inner.p"], ["y"])
 
 
+def test_the_error_says_that_nothing_is_converted_there(opened: Any) -> None:
+    with pytest.raises(ValidationError, match=r"'float32', got 'int32': .* are not converted"):
+        opened.apply(inputs(Device((4,), "<i4")))
+
+
 def test_a_tangent_has_the_shape_of_the_given_input(opened: Any) -> None:
     with pytest.raises(ValidationError, match=r"\(5,\)"):
         opened.jacobian_vector_product(inputs(Device()), ["x"], ["y"], {"x": Device((5,))})

@@ -123,7 +123,7 @@ class ArrayCheck:
         if dtype not in _dtypes.DTYPE_NAMES:
             raise unknown_dtype(dtype)
         if self.dtype is not None and dtype != self.dtype:
-            raise wrong_dtype(dtype, self.dtype)
+            raise not_converted(dtype, self.dtype)
         return value
 
 
@@ -227,6 +227,16 @@ def wrong_dtype(dtype: str, wanted: str) -> PydanticCustomError:
     return PydanticCustomError(
         "array_dtype_mismatch",
         "Expected dtype '{expected_dtype}', got '{actual_dtype}', which can't be converted to it",
+        {"actual_dtype": dtype, "expected_dtype": wanted},
+    )
+
+
+def not_converted(dtype: str, wanted: str) -> PydanticCustomError:
+    """The error for another dtype of a value that is passed on as it is."""
+    return PydanticCustomError(
+        "array_dtype_mismatch",
+        "Expected dtype '{expected_dtype}', got '{actual_dtype}': arrays on a device and in files "
+        "are not converted",
         {"actual_dtype": dtype, "expected_dtype": wanted},
     )
 
