@@ -253,6 +253,7 @@ void DerivedCall::run_inner(tesseract_frame *frame, const tesseract_call &inner,
   request.result = result;
   request.cancel = Frame::of(frame)->cancel;
   request.stream = frame->stream;
+  request.no_copy = frame->flags & TESSERACT_FRAME_NO_COPY;
   tesseract_error *error = nullptr;
   const int32_t status = run_call(inner, request, &error);
   if (status == TESSERACT_OK) return;

@@ -355,6 +355,7 @@ class GeneralRun final : public OutputSink {
     shown.seeds = in.data() + call_.n_inputs;
     shown.outputs = out.data();
     shown.owners = request_.owners ? owners.data() : nullptr;
+    if (request_.no_copy) shown.flags |= TESSERACT_FRAME_NO_COPY;
     shown.stream = request_.stream;
     frame.component = call_.component;
     frame.cancel = request_.cancel;

@@ -359,6 +359,7 @@ inline void show_outputs(const tesseract_call &call, DLTensor *const *out, Stack
 
 inline void fill_frame(const tesseract_call &call, const RunRequest &request, Frame &frame) {
   frame.shown = call.frame;
+  frame.shown.flags |= request.no_copy ? TESSERACT_FRAME_NO_COPY : 0;
   frame.shown.stream = request.stream;
   frame.component = call.component;
   frame.cancel = request.cancel;

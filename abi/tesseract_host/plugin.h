@@ -21,6 +21,7 @@ extern "C" {
  *   threads   "serial-per-instance" (default), "serial-per-process", "concurrent" or "owner"
  *   inputs    list of leaves, in the order of frame->inputs
  *   outputs   list of leaves, in the order of frame->outputs
+ *   devices   ["cpu", "cuda"] where arrays on a GPU are taken as they are: docs/devices.md
  *
  * of a leaf:
  *   path            "x", "a.b"; with `prepare` also the patterns "xs.[]" and "params.{}"
@@ -90,7 +91,8 @@ typedef struct tesseract_host_table {
   const void *(*extension)(const char *id, uint64_t length);
 } tesseract_host_table;
 
-#define TESSERACT_FRAME_ALL 1u /* the caller asked for every output and takes a result */
+#define TESSERACT_FRAME_ALL 1u     /* the caller asked for every output and takes a result */
+#define TESSERACT_FRAME_NO_COPY 2u /* the caller forbids copies, by signature or for the call */
 
 /* ---- One running call -------------------------------------------------------------------------
  * Made by the host, valid until the function it was given to returns.  Pass on this pointer, never

@@ -125,11 +125,12 @@ class DeviceCall {
 
   // Runs it on a stream; without destinations the outputs are in a result.
   int32_t run(const std::vector<const DLTensor *> &in, const std::vector<DLTensor *> &out = {},
-              uint64_t stream = 1, const tesseract_owner *owner = nullptr) {
+              uint64_t stream = 1, const tesseract_owner *owner = nullptr, uint32_t flags = 0) {
     tesseract_result_free(std::exchange(result_, nullptr));
     tesseract_error *error = nullptr;
     tesseract_call_options options = TESSERACT_CALL_OPTIONS_INIT;
     options.stream = stream;
+    options.flags = flags;
     const tesseract_owner *owners[] = {owner, nullptr, nullptr};
     if (owner) options.owners = owners;
     const int32_t status = tesseract_call_run(call_, in.data(), out.empty() ? nullptr : out.data(),

@@ -377,6 +377,14 @@ TEST_F(Devices, AreNotMovedWhereCopiesAreForbidden) {
     }
     EXPECT_EQ(within.run({&x.tensor}, {&y.tensor}), TESSERACT_OK) << within.failure.message;
   }
+  // Forbidden for one call, which another of the same signature isn't.
+  DeviceCall either(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y"}}, {}, way("host"));
+  for (int i = 0; i < 3; i++) {
+    EXPECT_EQ(either.run({&x.tensor}, {&y.tensor}), TESSERACT_OK) << either.failure.message;
+    EXPECT_EQ(either.run({&x.tensor}, {&y.tensor}, 1, nullptr, TESSERACT_NO_COPY),
+              TESSERACT_ERROR_DEVICE);
+    EXPECT_EQ(either.failure.path, "y");
+  }
 }
 
 TEST_F(Devices, MayHaveStrides) {
