@@ -297,8 +297,8 @@ class CallBuilder {
     if (!direct) {
       if (given_.no_copy)
         throw Failure(TESSERACT_ERROR_DEVICE,
-                      quote(first->path) + " is on " + device_text(first->given_device) +
-                          ", and the component gets arrays on the host: copies are forbidden",
+                      quote(first->path) + " is on " + device_text(first->given_device) + ", and " +
+                          why_staged(component_, call.endpoint) + ": copies are forbidden",
                       first->path);
       call.staging = std::make_unique<Staging>();
       return;

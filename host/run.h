@@ -39,6 +39,9 @@ bool run_unchecked(const tesseract_call &call, const RunRequest &request, const 
 int32_t run_staged(const tesseract_call &call, const RunRequest &request, const ThreadSlot &slot,
                    tesseract_error **error);
 
+// Why arrays on a device would be copied for such a call, for messages.
+const char *why_staged(const tesseract_component &component, int32_t endpoint);
+
 // Which of the fast ways may be tried.
 struct Ways {
   bool fast, unchecked;

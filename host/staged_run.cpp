@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "component.h"
 #include "device/context.h"
 #include "device/memory.h"
 #include "device/pinned.h"
@@ -75,8 +76,8 @@ class StagedRun {
     if (is_host(found)) return false;
     if (request_.no_copy)
       fail(TESSERACT_ERROR_DEVICE, position,
-           "it is on " + device_text(found) +
-               ", and the component gets arrays on the host: copies are forbidden");
+           "it is on " + device_text(found) + ", and " +
+               why_staged(*call_.component, call_.endpoint) + ": copies are forbidden");
     return true;
   }
 
@@ -214,6 +215,12 @@ class StagedRun {
 };
 
 }  // namespace
+
+const char *why_staged(const tesseract_component &component, int32_t endpoint) {
+  if (!component.description.cuda) return "the component gets arrays on the host";
+  if (!component.offered(endpoint)) return "endpoints that are derived work on the host";
+  return "the caller wants the component to get arrays on the host";
+}
 
 int32_t run_staged(const tesseract_call &call, const RunRequest &request, const ThreadSlot &slot,
                    tesseract_error **error) {

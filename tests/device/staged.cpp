@@ -222,6 +222,9 @@ TEST_F(Staged, DerivedEndpointsGoThroughTheHost) {
       jacobian(component, inputs.add("x", &x.tensor), nullptr, nullptr, &stream.options);
   ASSERT_TRUE(succeeds(matrix));
   EXPECT_EQ(values_of(matrix), (std::vector<double>{2, 0, 0, 0, 2, 0, 0, 0, 2}));
+  stream.options.flags = TESSERACT_NO_COPY;
+  EXPECT_TRUE(fails(jacobian(component, inputs, nullptr, nullptr, &stream.options),
+                    TESSERACT_ERROR_DEVICE, {"\"x\"", "derived", "forbidden"}));
 }
 
 TEST_F(Staged, AbstractEvalReadsNothing) {
