@@ -92,6 +92,9 @@ typedef struct tesseract_host_table {
 
 #define TESSERACT_FRAME_ALL 1u /* the caller asked for every output and takes a result */
 
+/* Fail rather than copy an array: TESSERACT_NO_COPY of the signature or of this call. */
+#define TESSERACT_FRAME_NO_COPY 2u
+
 /* ---- One running call -------------------------------------------------------------------------
  * Made by the host, valid until the function it was given to returns.  Pass on this pointer, never
  * a copy.
