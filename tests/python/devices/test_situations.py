@@ -405,6 +405,9 @@ def test_results_go_where_they_are_wanted(fake, x, stream, wanted):
         call.run([x, a], list(of.values()), stream)
         assert counted.copies == tuple(there.count(kind) for kind in kinds)
         assert counted.counted() == sum(counted.copies)
+        # Before the module; for each copy between host and device; for those within it, once.
+        waits = 1 + sum(counted.copies[:2]) + (counted.copies[2] > 0)
+        assert fake.calls("cuStreamSynchronize") == waits
         for path, array in of.items():
             assert values(fake, array) == RESULTS[path][1], path
     for array in of.values():
