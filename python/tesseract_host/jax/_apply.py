@@ -150,7 +150,7 @@ def _eager(
     arrays = [np.asarray(operand) for operand in operands]
     result = _shapes.call(handle, layout, mask, statics, arrays)
     outputs = from_result(result, handle.outputs, handle.name)
-    options = Options(*key[4:8], handle)
+    options = Options(key[4], key[5], key[6], key[7], handle)
     spec = Spec(handle, layout, mask, statics, key[2], outputs, options, key)
     remember(handle.specs, key, spec)
     values, _others = outputs.taken_apart(result)
