@@ -359,8 +359,8 @@ inline void show_outputs(const tesseract_call &call, DLTensor *const *out, Stack
 
 inline void fill_frame(const tesseract_call &call, const RunRequest &request, Frame &frame) {
   frame.shown = call.frame;
-  frame.shown.flags |= request.no_copy ? TESSERACT_FRAME_NO_COPY : 0;
   frame.shown.stream = request.stream;
+  if (request.no_copy) frame.shown.flags |= TESSERACT_FRAME_NO_COPY;
   frame.component = call.component;
   frame.cancel = request.cancel;
   frame.call = &call;

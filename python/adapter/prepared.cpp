@@ -40,6 +40,7 @@ class Signature {
     add(of_, spec.of, jacobian ? nullptr : vjp ? seeds : results);
     add(wrt_, spec.wrt, jacobian ? nullptr : vjp ? results : seeds);
     signature_.endpoint = endpoint;
+    if (spec.staged) signature_.flags = TESSERACT_STAGED;
     signature_.inputs = &inputs_.leaves;
     signature_.of = &of_.leaves;
     if (endpoint != TESSERACT_ENDPOINT_APPLY) signature_.wrt = &wrt_.leaves;

@@ -146,6 +146,9 @@ Spec read_spec(std::string_view text, int32_t endpoint) {
     } else if (key == "expect") {
       if (!value.is_object()) malformed("'expect' is no object");
       spec.expect = value;
+    } else if (key == "staged") {
+      if (!value.is_boolean()) malformed("'staged' is neither true nor false");
+      spec.staged = value.get<bool>();
     } else {
       malformed("this version does not know '" + std::string(key) + "'");
     }

@@ -26,6 +26,7 @@ struct Spec {
   std::vector<ArrayType> results;
   std::vector<std::vector<bool>> batch;  // [level][operand], the outermost first
   std::optional<Json> expect;            // outputs that are no arrays
+  bool staged = false;                   // TESSERACT_STAGED
 
   // How many batch axes an operand has.
   int32_t levels_of(size_t operand) const;

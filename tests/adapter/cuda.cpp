@@ -135,6 +135,21 @@ TEST_F(OnCuda, ComponentsForTheCpuGetCopies) {
   }
 }
 
+TEST_F(OnCuda, StagedCallsGetCopiesWhateverTheComponentTakes) {
+  DevicePuppet puppet;
+  DeviceArray x{1, 2, 3}, y = on_device({3});
+  const auto staged = puppet.frame(x, y, R"("staged":true,)");
+  const auto direct = puppet.frame(x, y, R"("staged":false,)");
+  for (int i = 1; i <= 2; i++) {
+    ASSERT_TRUE(succeeds(call(*staged)));
+    EXPECT_EQ(puppet.seen.back().device.device_type, kDLCPU);
+    EXPECT_EQ(y.values(), (Values{2, 4, 6}));
+    ASSERT_TRUE(succeeds(call(*direct)));
+    EXPECT_EQ(puppet.seen.back().x, x.data());
+    EXPECT_EQ(statistics_of(puppet.component).device_copies, static_cast<uint64_t>(2 * i));
+  }
+}
+
 TEST_F(OnCuda, DerivativesGetCopiesToo) {
   const Component square = component("square");
   const Added added(square_id, square);

@@ -154,6 +154,11 @@ class DevicePuppet {
     cuCtxGetCurrent(&now.context);
     seen.push_back(now);
     if (x.shape[0] == 0) return TESSERACT_OK;
+    if (x.device.device_type == kDLCPU) {
+      std::transform(static_cast<double *>(x.data), static_cast<double *>(x.data) + x.shape[0],
+                     static_cast<double *>(y.data), [](double value) { return 2 * value; });
+      return TESSERACT_OK;
+    }
     const int32_t result = fake_cuda_launch_scale(
         reinterpret_cast<void *>(frame->stream), reinterpret_cast<uint64_t>(y.data),
         reinterpret_cast<uint64_t>(x.data), static_cast<uint64_t>(x.shape[0]), 2.0);

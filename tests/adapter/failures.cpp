@@ -104,6 +104,7 @@ TEST_F(Failures, OfSpecsThatAreMalformed) {
       {R"({"inputs":[1]})", "'inputs'"},
       {R"({"json":[]})", "'json'"},
       {R"({"expect":1})", "'expect'"},
+      {R"({"staged":1})", "'staged'"},
       {R"({"batch":[1]})", "'batch'"},
       {R"({"batch":[[2]]})", "'batch'"},
       {R"({"something":1})", "'something'"},

@@ -57,6 +57,11 @@ def parts(folder: Path, prefix: Path) -> str | None:
     for name in ("double", "nothing"):
         target = folder / f"lib{name}.so"
         command(*compiler, "-O2", "-shared", "-fPIC", *include, HERE / f"{name}.c", "-o", target)
+    questions = ROOT / "tests/fake_cuda/facts.cpp"
+    compiler = os.environ.get("CXX", "c++").split()
+    command(
+        *compiler, "-std=c++20", questions, "-o", folder / "fake-cuda-facts", "-ldl", "-pthread"
+    )
     nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
     if nvcc is None:
         return "there is no nvcc on PATH or in /usr/local/cuda/bin"

@@ -71,6 +71,36 @@ def test_modules_are_called_by_the_handler_that_is_not_captured(tmp_path: Path, 
     assert targets(program(lambda x: noop({"x": x}), X)) == [_adapter.TARGET]
 
 
+@pytest.mark.parametrize("stream_ordered", [False, True])
+def test_modules_opened_for_devices_too(stream_ordered: bool) -> None:
+    """Never captured: a replayed graph would not call them."""
+    jax_support.needs_adapter()
+    tesseract = Tesseract.from_tesseract_api(
+        jax_support.MODULES / "noop.py", gpu_transport="cuda_ipc", stream_ordered=stream_ordered
+    )
+    f = jax.jit(lambda x: apply_tesseract(tesseract, {"x": x})["y"])
+    for function in (f, jax.jit(jax.grad(lambda x: f(x).sum()))):
+        exported = export.export(function, platforms=["cuda"], disabled_checks=CHECKS)(X)
+        assert targets(exported.mlir_module()) == [_adapter.TARGET]
+
+
+def test_views_that_stage_have_calls_of_their_own() -> None:
+    tesseract = Tesseract.from_library(jax_support.plugin("capture_safe"))
+    staged = tesseract.with_encoding(gpu_transport="none")
+    texts = [
+        program(lambda x, each=each: apply_tesseract(each, {"x": x})["y"], X)
+        for each in (tesseract, staged, tesseract)
+    ]
+    assert [targets(text) for text in texts] == [
+        [_adapter.CAPTURED],
+        [_adapter.TARGET],  # what waits is never captured
+        [_adapter.CAPTURED],
+    ]
+    assert ["staged" in text for text in texts] == [False, True, False]
+    again = staged.with_encoding(gpu_transport="cuda_ipc")
+    assert program(lambda x: apply_tesseract(again, {"x": x})["y"], X) == texts[0]
+
+
 def test_modules_that_use_jax_are_called_by_its_callback(tmp_path: Path) -> None:
     jax_support.needs_adapter()
     noop = jax_support.open_("noop", tmp_path, lane="carrier")
@@ -142,6 +172,21 @@ def test_modules_get_copies_of_arrays_on_a_device() -> None:
     np.testing.assert_allclose(seen["z"], [np.sum(x * x) + 0.5])
     assert seen["calls"].count("apply") == 1
     assert (seen["copies"], seen["faults"]) == (4, [])
+
+
+def test_modules_opened_for_devices_get_xla_s_pointers() -> None:
+    """And those that weren't, and views that stage, arrays on the host."""
+    module = jax_support.MODULES.parents[1] / "gpu/modules/address/tesseract_api.py"
+    lines = run_on_driver("pointers.py", module, with_driver=True).splitlines()
+    rows = {row.pop("name"): row for row in map(json.loads, lines)}
+    assert len(rows) == 5
+    for name, row in rows.items():
+        on_host = name in ("usual", "staged")
+        assert row["target"] == _adapter.TARGET
+        assert row["is_xla_s"] is not on_host and row["on_host"] == [int(on_host)], name
+        # The results, two numbers of the module's on the host, are copied in each of three calls.
+        assert row["copies"] == 3 * (2 + on_host), name
+        assert row["faults"] == []
 
 
 def test_programs_for_the_cpu_never_ask_for_a_driver() -> None:

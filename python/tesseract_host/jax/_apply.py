@@ -98,6 +98,7 @@ def apply_tesseract(
         vmap_method,
         materialize_jacobian,
         check_static_outputs,
+        tesseract._way.staged,
         handle.stateful,
         handle.zero_tangents,
         handle.lane,
@@ -109,7 +110,7 @@ def apply_tesseract(
     if spec is None or not spec.outputs.exact:
         if not handle.stateful and _is_eager_only(handle, operands):
             return _eager(handle, layout, mask, statics, operands, key)
-        options = Options(vmap_method, materialize_jacobian, check_static_outputs, handle)
+        options = Options(*key[4:8], handle)
         spec = spec or _new_spec(handle, layout, mask, statics, operands, types, options, key)
     results = _primitives.apply_p.bind(
         *_primitives.alike(operands), spec=spec, wrt=(), outs=spec.all_outputs, batch=()
@@ -149,7 +150,7 @@ def _eager(
     arrays = [np.asarray(operand) for operand in operands]
     result = _shapes.call(handle, layout, mask, statics, arrays)
     outputs = from_result(result, handle.outputs, handle.name)
-    options = Options(key[4], key[5], key[6], handle)
+    options = Options(key[4], key[5], key[6], key[7], handle)
     spec = Spec(handle, layout, mask, statics, key[2], outputs, options, key)
     remember(handle.specs, key, spec)
     values, _others = outputs.taken_apart(result)

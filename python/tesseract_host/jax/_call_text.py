@@ -55,6 +55,7 @@ def spec_text(
         "operands": [_type(type_) for type_ in (*spec.types, *vectors)],
         "results": [_type(type_) for type_ in results],
         "batch": [[int(flag) for flag in level] for level in batch],
+        "staged": spec.options.staged,
     }
     if endpoint == "apply" and spec.options.check_statics and spec.outputs.statics:
         expected = _expected(spec)

@@ -108,7 +108,8 @@ def _is_captured(spec: Spec) -> bool:
 
     Not where outputs that are no arrays are compared, which would be those of the first time.
     """
-    if spec.handle.kind != "native" or spec.options.stateful or spec.outputs.statics:
+    options = spec.options
+    if spec.handle.kind != "native" or options.stateful or options.staged or spec.outputs.statics:
         return False
     description = spec.handle.client.description
     return (

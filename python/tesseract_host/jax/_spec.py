@@ -143,6 +143,7 @@ class Options:
         "lane",
         "materialize",
         "rows",
+        "staged",
         "stateful",
         "vmap_method",
         "zero_tangents",
@@ -153,11 +154,13 @@ class Options:
         vmap_method: str | None,
         materialize: bool | None,
         check_statics: bool,
+        staged: bool,
         handle: Handle,
     ) -> None:
         self.vmap_method = vmap_method
         self.materialize = materialize
         self.check_statics = check_statics
+        self.staged = staged  # arrays on a device go through the host, whatever the component takes
         self.stateful = handle.stateful
         self.zero_tangents = handle.zero_tangents
         self.lane = handle.lane

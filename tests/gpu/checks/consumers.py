@@ -16,7 +16,7 @@ def use(bench: Bench, module: str) -> str:
     x = bench.array(values)
     for _ in range(3):
         result: dict[str, Any] = component.apply({"x": x})
-        seen = int(result["address"])
+        seen = int(bench.read(result["address"]))
         assert seen == x.pointer, f"given {x.pointer:#x}, the library's array is at {seen:#x}"
         np.testing.assert_array_equal(bench.read(result["y"]), 2 * values)
     np.testing.assert_array_equal(x.get(), values)
