@@ -87,6 +87,13 @@ def host_of(component: Any) -> Any:
 
 
 @pytest.fixture
+def fake(fake: fake_cuda.FakeCuda) -> fake_cuda.FakeCuda:
+    """For components that the host opens."""
+    native.need_binding()
+    return fake
+
+
+@pytest.fixture
 def x(fake: fake_cuda.FakeCuda) -> Iterator[fake_cuda.DeviceArray]:
     array = fake.array(VALUES)
     yield array
@@ -596,6 +603,7 @@ for round in range(2):
 )
 def test_without_a_device(driver, tmp_path, variables, reason):
     """device arrays where there is no GPU …: "unavailable" with the reason; host arrays work."""
+    native.plugin("on_device")
     module = tmp_path / "tesseract_api.py"
     module.write_text((ROOT / "tests/jax/modules/noop.py").read_text())
     environment = {**os.environ, **variables, "PYTHONPATH": os.pathsep.join(sys.path)}
