@@ -25,7 +25,7 @@ struct Call {
 };
 
 // Flags of `prepare`: of the signature, and that results are wanted on the device that the first
-// array on one is on, as far as a signature can say so (a Jacobian's can't).
+// array on one is on.
 constexpr long kNoCopy = TESSERACT_NO_COPY, kStaged = TESSERACT_STAGED, kResultsOnDevice = 4;
 
 // Component.prepare(endpoint, paths, arrays, json, of, wrt, seeds, flags=0) -> Call: the endpoint's

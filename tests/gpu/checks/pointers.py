@@ -26,7 +26,7 @@ def from_c(bench: Bench) -> str:
     x = bench.array(np.arange(1000.0))
     seen = int(component.apply({"x": x})["address"])
     assert seen == x.pointer, f"given {x.pointer:#x}, seen {seen:#x}"
-    copies = component._client.host().statistics()["device_copies"]
+    copies = component.statistics()["device_copies"]
     # The results, two numbers, are the module's on the host and stay there.
     assert copies == 0, f"{copies} copies between host and GPU"
     return f"{seen:#x}"
@@ -57,7 +57,7 @@ def no_copy(bench: Bench) -> str:
     x = bench.array(np.arange(1000.0))
     for _ in range(100):
         component.apply({"x": x})
-    counts = component._client.host().statistics()
+    counts = component.statistics()
     assert counts["calls"] == 100, counts
     assert not any(counts[name] for name in counts if name.endswith("_copies")), counts
     return "0 bytes"
