@@ -39,11 +39,6 @@ bool run_unchecked(const tesseract_call &call, const RunRequest &request, const 
 int32_t run_staged(const tesseract_call &call, const RunRequest &request, const ThreadSlot &slot,
                    tesseract_error **error);
 
-// Which of the fast ways may be tried.
-struct Ways {
-  bool fast, unchecked;
-};
-
 // A run on tensors that are where the component takes them.  Throws Failure.
 int32_t run_in_place(const tesseract_call &call, const Ways &ways, const RunRequest &request,
                      const ThreadSlot &slot, tesseract_error **error);
