@@ -46,6 +46,18 @@ int32_t run_in_place(const tesseract_call &call, const Ways &ways, const RunRequ
 // The whole of a run: the fast way where it fits, else the general one; staged where it must be.
 int32_t run_call(const tesseract_call &call, const RunRequest &request, tesseract_error **error);
 
+// What of a frame is the same whichever way a run takes.
+inline void fill_frame(const tesseract_call &call, const RunRequest &request, Frame &frame) {
+  frame.shown = call.frame;
+  frame.shown.stream = request.stream;
+  frame.component = call.component;
+  frame.cancel = request.cancel;
+  frame.call = &call;
+  frame.sink = nullptr;
+  frame.error = nullptr;
+  frame.context_current = request.context_current;
+}
+
 // Calls the endpoint function with a complete frame, under the lock and the floating-point
 // environment that the component wants.
 int32_t invoke(const tesseract_call &call, Frame &frame, const ThreadSlot &slot);

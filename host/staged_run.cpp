@@ -97,11 +97,9 @@ class StagedRun {
            "its shape " + shape_text(tensor.ndim, tensor.shape) + ", strides or address overflow");
     if (count == 0) return {};
     if (!tensor.data) fail(TESSERACT_ERROR_INVALID_ARGUMENT, position, "its data are null");
-    const DLDevice there = cuda::locate(first_element(tensor));
-    if (is_host(there) || there.device_type == kDLCUDAHost ||
-        there.device_id != tensor.device.device_id)
+    if (!cuda::is_on(first_element(tensor), tensor.device.device_id))
       fail(TESSERACT_ERROR_DEVICE, position,
-           "its address is said to be on " + device_text(position.given_device) + ", and is not");
+           "its address is said to be on " + device_text(tensor.device) + ", and is not");
     return range;
   }
 
