@@ -72,9 +72,9 @@ struct TensorClass {
 
 class DerivedCall;
 
-// A call whose device tensors are copied to the host for the component, and its results back.
-struct Staging {
-  bool fast = false, unchecked = false;  // how the run between the copies may be done
+// Which of the fast ways of a run may be tried.
+struct Ways {
+  bool fast = false, unchecked = false;
 };
 
 // The paths of a call's outputs, which its results outlive the call with.
@@ -139,7 +139,8 @@ struct tesseract_call {
   tesseract_component *component = nullptr;  // a reference is held
   std::vector<host::Constant> constants;
   std::unique_ptr<host::DerivedCall> derived;
-  std::unique_ptr<host::Staging> staging;  // null: the component sees tensors where they are
+  // Of the run between the copies, where device tensors go through the host; else null.
+  std::unique_ptr<host::Ways> staging;
   host::ResolvedSignature resolved;
 
   // The position out of a wanted output, by its place in the component's arrays.

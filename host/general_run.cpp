@@ -95,8 +95,7 @@ class GeneralRun final : public OutputSink {
            "it is on " + device_text(found) + ", and the call was prepared for " +
                device_text(position.declared_device));
     if (is_host(found) || !tensor.data || !call_.component->check_pointers) return;
-    const DLDevice there = cuda::locate(first_element(tensor));
-    if (is_host(there) || there.device_type == kDLCUDAHost || there.device_id != found.device_id)
+    if (!cuda::is_on(first_element(tensor), found.device_id))
       fail(TESSERACT_ERROR_DEVICE, position,
            "its address is said to be on " + device_text(found) + ", and is not");
   }
@@ -347,21 +346,15 @@ class GeneralRun final : public OutputSink {
     }
     for (uint32_t i = 0; i < call_.n_out; i++) out[call_.out[i].index] = &out_[i].tensor;
 
-    Frame frame{};
+    Frame frame;
+    fill_frame(call_, request_, frame);
+    frame.sink = this;
     tesseract_frame &shown = frame.shown;
-    shown = call_.frame;
     if (call_.all_outputs && request_.result) shown.flags |= TESSERACT_FRAME_ALL;
     shown.inputs = in.data();
     shown.seeds = in.data() + call_.n_inputs;
     shown.outputs = out.data();
     shown.owners = request_.owners ? owners.data() : nullptr;
-    if (request_.no_copy) shown.flags |= TESSERACT_FRAME_NO_COPY;
-    shown.stream = request_.stream;
-    frame.component = call_.component;
-    frame.cancel = request_.cancel;
-    frame.call = &call_;
-    frame.sink = this;
-    frame.context_current = request_.context_current;
     const int32_t status = invoke(call_, frame, slot);
     if (status != TESSERACT_OK) throw component_failure(frame, status);
     delete frame.error;

@@ -283,6 +283,12 @@ class CallBuilder {
     position.placed = true;
   }
 
+  // What the signature doesn't place is where the others are.
+  void place_the_rest(std::vector<Position> &positions) const {
+    for (Position &position : positions)
+      if (!position.placed) position.given_device = call_->device;
+  }
+
   // Decides whether device tensors are shown as they are, or go through the host.
   void settle_devices() {
     tesseract_call &call = *call_;
@@ -300,16 +306,15 @@ class CallBuilder {
                       quote(first->path) + " is on " + device_text(first->given_device) + ", and " +
                           why_staged(component_, call.endpoint) + ": copies are forbidden",
                       first->path);
-      call.staging = std::make_unique<Staging>();
+      call.staging = std::make_unique<Ways>();
+      if (component_.description.cuda && !given_.staged) place_the_rest(call.out);
       return;
     }
     call.on_device = true;
     call.synchronises = !component_.description.stream_ordered;
     for (std::vector<Position> *positions : {&call.in, &call.out}) {
-      for (Position &position : *positions) {
-        if (!position.placed) position.given_device = call.device;
-        position.declared_device = position.given_device;
-      }
+      place_the_rest(*positions);
+      for (Position &position : *positions) position.declared_device = position.given_device;
     }
     for (const Position &position : call.in)
       if (!is_host(position.given_device) && position.converts())

@@ -357,18 +357,6 @@ inline void show_outputs(const tesseract_call &call, DLTensor *const *out, Stack
   return report(error, call.component->place(call.endpoint), failure);
 }
 
-inline void fill_frame(const tesseract_call &call, const RunRequest &request, Frame &frame) {
-  frame.shown = call.frame;
-  frame.shown.stream = request.stream;
-  if (request.no_copy) frame.shown.flags |= TESSERACT_FRAME_NO_COPY;
-  frame.component = call.component;
-  frame.cancel = request.cancel;
-  frame.call = &call;
-  frame.sink = nullptr;
-  frame.error = nullptr;
-  frame.context_current = request.context_current;
-}
-
 // False, with nothing done, if the general run must have a look.
 bool run_fast(const tesseract_call &call, const RunRequest &request, const ThreadSlot &slot,
               int32_t *status, tesseract_error **error) {

@@ -42,17 +42,25 @@ int32_t run_staged(const tesseract_call &call, const RunRequest &request, const 
 // Why arrays on a device would be copied for such a call, for messages.
 const char *why_staged(const tesseract_component &component, int32_t endpoint);
 
-// Which of the fast ways may be tried.
-struct Ways {
-  bool fast, unchecked;
-};
-
 // A run on tensors that are where the component takes them.  Throws Failure.
 int32_t run_in_place(const tesseract_call &call, const Ways &ways, const RunRequest &request,
                      const ThreadSlot &slot, tesseract_error **error);
 
 // The whole of a run: the fast way where it fits, else the general one; staged where it must be.
 int32_t run_call(const tesseract_call &call, const RunRequest &request, tesseract_error **error);
+
+// What of a frame is the same whichever way a run takes.
+inline void fill_frame(const tesseract_call &call, const RunRequest &request, Frame &frame) {
+  frame.shown = call.frame;
+  if (request.no_copy) frame.shown.flags |= TESSERACT_FRAME_NO_COPY;
+  frame.shown.stream = request.stream;
+  frame.component = call.component;
+  frame.cancel = request.cancel;
+  frame.call = &call;
+  frame.sink = nullptr;
+  frame.error = nullptr;
+  frame.context_current = request.context_current;
+}
 
 // Calls the endpoint function with a complete frame, under the lock and the floating-point
 // environment that the component wants.

@@ -41,8 +41,7 @@ class StagedRun {
     inner.context_current = false;
     tesseract_result *result = nullptr;
     if (request_.result) inner.result = &result;
-    const int32_t status =
-        run_in_place(call_, {call_.staging->fast, call_.staging->unchecked}, inner, slot, error);
+    const int32_t status = run_in_place(call_, *call_.staging, inner, slot, error);
     std::unique_ptr<tesseract_result> made(result);
     if (status != TESSERACT_OK) {
       blocks_.reuse();
@@ -69,7 +68,9 @@ class StagedRun {
   // True if the tensor must be copied; on the host it is the component's as it is.
   bool is_on_device(const Position &position, const DLTensor &tensor) const {
     const DLDevice found = device_of(tensor, position.path);
-    if (!same_device(found, position.given_device))
+    // A Jacobian's place can't be said by a signature.
+    const bool anywhere = !position.placed && (is_host(found) || same_device(found, call_.device));
+    if (!anywhere && !same_device(found, position.given_device))
       fail(TESSERACT_ERROR_DEVICE, position,
            "it is on " + device_text(found) + ", and the call was prepared for " +
                device_text(position.given_device));
@@ -97,11 +98,9 @@ class StagedRun {
            "its shape " + shape_text(tensor.ndim, tensor.shape) + ", strides or address overflow");
     if (count == 0) return {};
     if (!tensor.data) fail(TESSERACT_ERROR_INVALID_ARGUMENT, position, "its data are null");
-    const DLDevice there = cuda::locate(first_element(tensor));
-    if (is_host(there) || there.device_type == kDLCUDAHost ||
-        there.device_id != tensor.device.device_id)
+    if (!cuda::is_on(first_element(tensor), tensor.device.device_id))
       fail(TESSERACT_ERROR_DEVICE, position,
-           "its address is said to be on " + device_text(position.given_device) + ", and is not");
+           "its address is said to be on " + device_text(tensor.device) + ", and is not");
     return range;
   }
 

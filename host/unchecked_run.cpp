@@ -91,19 +91,11 @@ bool run_unchecked(const tesseract_call &call, const RunRequest &request, const 
   if (!call.overlap_allowed && outputs_overlap(extents, call.n_in, call.n_out)) return false;
 
   Frame frame;
-  frame.shown = call.frame;
-  frame.shown.stream = request.stream;
-  if (request.no_copy) frame.shown.flags |= TESSERACT_FRAME_NO_COPY;
+  fill_frame(call, request, frame);
   frame.shown.inputs = request.in;
   frame.shown.seeds = request.in + call.n_inputs;
   frame.shown.owners = request.owners;
   frame.shown.outputs = request.out;
-  frame.component = call.component;
-  frame.cancel = request.cancel;
-  frame.call = &call;
-  frame.sink = nullptr;
-  frame.error = nullptr;
-  frame.context_current = request.context_current;
   *status = invoke(call, frame, slot);
   if (*status != TESSERACT_OK) {
     Failure failure = component_failure(frame, *status);

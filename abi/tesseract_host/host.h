@@ -113,7 +113,7 @@ typedef struct tesseract_statistics {
   uint64_t layout_bytes;
   uint64_t dtype_copies; /* arrays converted to the declared dtype */
   uint64_t dtype_bytes;
-  uint64_t device_copies; /* arrays moved between host and device */
+  uint64_t device_copies; /* arrays moved between host and device, or results within a device */
   uint64_t device_bytes;
   uint64_t owned_copies; /* inputs copied because the component keeps them */
   uint64_t owned_bytes;

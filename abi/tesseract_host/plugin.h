@@ -41,7 +41,7 @@ typedef struct tesseract_log tesseract_log;
 /* Why an array was copied. */
 #define TESSERACT_COPY_LAYOUT 1 /* made compact, transposed or aligned */
 #define TESSERACT_COPY_DTYPE 2  /* converted to the declared dtype */
-#define TESSERACT_COPY_DEVICE 3 /* moved between host and device */
+#define TESSERACT_COPY_DEVICE 3 /* moved between host and device, or within a device */
 #define TESSERACT_COPY_OWNED 4  /* an input, because the component may keep it */
 
 typedef struct tesseract_host_table {

@@ -198,5 +198,11 @@ DLDevice locate(const void *address) {
   return {kDLCUDA, ordinal};
 }
 
+bool is_on(const void *address, int ordinal) {
+  const DLDevice found = locate(address);
+  const bool on_device = found.device_type == kDLCUDA || found.device_type == kDLCUDAManaged;
+  return on_device && found.device_id == ordinal;
+}
+
 }  // namespace cuda
 }  // namespace host

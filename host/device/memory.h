@@ -22,5 +22,8 @@ namespace cuda {
 // host where no driver call has made it.
 DLDevice locate(const void *address);
 
+// Whether an address belongs to memory of this device.
+bool is_on(const void *address, int ordinal);
+
 }  // namespace cuda
 }  // namespace host

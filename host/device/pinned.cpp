@@ -53,6 +53,17 @@ void reap(Pool &pool, const Driver &driver) {
   });
 }
 
+// All page-locked memory there is at most, in bytes: TESSERACT_HOST_PINNED_LIMIT, else 1 GiB.
+size_t pinned_limit() {
+  static const size_t limit = [] {
+    const char *text = std::getenv("TESSERACT_HOST_PINNED_LIMIT");
+    char *end = nullptr;
+    const unsigned long long asked = text && *text ? std::strtoull(text, &end, 10) : 0;
+    return end && !*end ? static_cast<size_t>(asked) : size_t{1} << 30;
+  }();
+  return limit;
+}
+
 // Gives the driver back what nobody uses, until `bytes` more are within the bound.
 bool make_room(Pool &pool, const Driver &driver, size_t bytes) {
   const size_t limit = pinned_limit();
@@ -109,22 +120,6 @@ Event take_event(Pool &pool, int ordinal) {
 }
 
 }  // namespace
-
-size_t pinned_limit() {
-  static const size_t limit = [] {
-    const char *text = std::getenv("TESSERACT_HOST_PINNED_LIMIT");
-    char *end = nullptr;
-    const unsigned long long asked = text && *text ? std::strtoull(text, &end, 10) : 0;
-    return end && !*end ? static_cast<size_t>(asked) : size_t{1} << 30;
-  }();
-  return limit;
-}
-
-size_t pinned_bytes() {
-  Pool &all = pool();
-  const std::lock_guard lock(all.mutex);
-  return all.bytes;
-}
 
 PinnedBlocks::~PinnedBlocks() {
   if (blocks_.empty()) return;

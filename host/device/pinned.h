@@ -42,10 +42,4 @@ class PinnedBlocks {
   std::vector<Block> blocks_;
 };
 
-// All page-locked memory there is at most, in bytes: TESSERACT_HOST_PINNED_LIMIT, else 1 GiB.
-size_t pinned_limit();
-
-// What is page-locked now, in bytes.
-size_t pinned_bytes();
-
 }  // namespace host::cuda

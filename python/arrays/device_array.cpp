@@ -58,21 +58,17 @@ void destroy(PyObject *self) {
   }
 }
 
-// ---- Attributes --------------------------------------------------------------------------------
-
-// Runs a getter or method; what it throws becomes the exception that is set.
-template <typename Function>
-PyObject *guarded(Function function) {
-  try {
-    return function().release();
-  } catch (const PythonError &) {
-  } catch (const DeviceFailure &failure) {
-    set_exception(failure);
-  } catch (const std::bad_alloc &) {
-    PyErr_NoMemory();
-  }
-  return nullptr;
+void set_revoked_error() {
+  constexpr const char *text =
+      "this device array was valid only during the call that it was given to, which has returned: "
+      "keep a copy of it instead";
+  const Ref errors(PyImport_ImportModule("tesseract_host.runtime.errors"));
+  const Ref error(errors ? PyObject_GetAttrString(errors.get(), "RevokedArrayError") : nullptr);
+  if (!error) PyErr_Clear();
+  PyErr_SetString(error ? error.get() : PyExc_RuntimeError, text);
 }
+
+// ---- Attributes --------------------------------------------------------------------------------
 
 Ref tuple_of(const int64_t *values, int32_t count, int64_t factor) {
   Ref made = own(PyTuple_New(count));
@@ -275,16 +271,6 @@ void set_exception(const DeviceFailure &failure) {
   PyObject *type_of_error =
       failure.status == TESSERACT_ERROR_OUT_OF_MEMORY ? PyExc_MemoryError : PyExc_RuntimeError;
   PyErr_SetString(type_of_error, failure.message.c_str());
-}
-
-void set_revoked_error() {
-  constexpr const char *text =
-      "this device array was valid only during the call that it was given to, which has returned: "
-      "keep a copy of it instead";
-  const Ref errors(PyImport_ImportModule("tesseract_host.runtime.errors"));
-  const Ref error(errors ? PyObject_GetAttrString(errors.get(), "RevokedArrayError") : nullptr);
-  if (!error) PyErr_Clear();
-  PyErr_SetString(error ? error.get() : PyExc_RuntimeError, text);
 }
 
 void Lease::drop() {

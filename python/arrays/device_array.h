@@ -11,6 +11,7 @@
 #include <tesseract_host/ext/device.h>
 
 #include <atomic>
+#include <new>
 #include <string>
 
 #include "reference.h"
@@ -54,6 +55,20 @@ void call_device(Function function) {
 
 // Sets a failure as a Python exception: RuntimeError, or MemoryError.
 void set_exception(const DeviceFailure &failure);
+
+// Runs a function that Python calls; what it throws becomes the exception that is set.
+template <typename Function>
+PyObject *guarded(Function function) {
+  try {
+    return function().release();
+  } catch (const PythonError &) {
+  } catch (const DeviceFailure &failure) {
+    set_exception(failure);
+  } catch (const std::bad_alloc &) {
+    PyErr_NoMemory();
+  }
+  return nullptr;
+}
 
 // Counts who may still reach an array's memory by DLPack, and has the memory where it is the
 // array's own.  Its functions may be called on any thread, without the GIL and after Python's end.
@@ -141,8 +156,5 @@ PyObject *dlpack_device(PyObject *self, PyObject *);
 
 // A NumPy array with a copy of the elements.  Throws PythonError or DeviceFailure.
 Ref copy_to_host(PyObject *array);
-
-// Sets RevokedArrayError.
-void set_revoked_error();
 
 }  // namespace tesseract::arrays

@@ -189,20 +189,6 @@ Ref export_array(PyObject *self, PyObject *stream, PyObject *max_version, PyObje
                     array->is_input || array->read_only ? DLPACK_FLAG_BITMASK_READ_ONLY : 0);
 }
 
-// What raises for a failure.
-template <typename Function>
-PyObject *guarded(Function function) {
-  try {
-    return function().release();
-  } catch (const PythonError &) {
-  } catch (const DeviceFailure &failure) {
-    set_exception(failure);
-  } catch (const std::bad_alloc &) {
-    PyErr_NoMemory();
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 PyObject *export_dlpack(PyObject *self, PyObject *arguments, PyObject *keywords) {

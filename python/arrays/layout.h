@@ -35,8 +35,12 @@ inline char *address_of(const DLTensor &tensor) {
   return static_cast<char *>(tensor.data) + tensor.byte_offset;
 }
 
+inline bool is_cuda(DLDevice device) {
+  return device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged;
+}
+
 inline bool is_on_device(const DLTensor &tensor) {
-  return tensor.device.device_type == kDLCUDA || tensor.device.device_type == kDLCUDAManaged;
+  return is_cuda(tensor.device);
 }
 
 // From the first byte of the elements to behind the last; strides may put either on any side.
@@ -57,10 +61,6 @@ struct Extent {
     }
     end = begin + static_cast<uintptr_t>(high);
     begin += static_cast<uintptr_t>(low);
-  }
-
-  bool overlaps(const Extent &other) const {
-    return begin < other.end && other.begin < end && begin < end && other.begin < other.end;
   }
 };
 

@@ -125,20 +125,12 @@ bool is_on_cuda(PyObject *object) {
   } catch (const BadArray &) {
   }
   PyErr_Restore(type, value, traceback);
-  return found && (device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged);
+  return found && is_cuda(device);
 }
 
 }  // namespace
 
-bool Producer::read(PyObject *object, uint64_t consumer) {
-  return read_from(object, consumer, Where::device);
-}
-
-bool Producer::read_anywhere(PyObject *object, uint64_t consumer) {
-  return read_from(object, consumer, Where::anywhere);
-}
-
-bool Producer::read_from(PyObject *object, uint64_t consumer, Where where) {
+bool Producer::read(PyObject *object, uint64_t consumer, Where where) {
   if (device_array_type() && is_device_array(object)) {
     tensor_ = live(object);
     stream_ = as_device_array(object)->stream;
@@ -233,10 +225,6 @@ Ref ask_for_capsule(PyObject *method, uint64_t consumer, bool on_device) {
   PyErr_Clear();
   check(PyDict_DelItemString(keywords.get(), "max_version"));
   return own(PyObject_Call(method, none.get(), keywords.get()));
-}
-
-bool is_cuda(DLDevice device) {
-  return device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged;
 }
 
 bool is_read_by_processor(DLDevice device) {

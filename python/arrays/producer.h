@@ -23,15 +23,15 @@ class Producer {
   Producer(const Producer &) = delete;
   Producer &operator=(const Producer &) = delete;
 
-  // False for an object that is no device array: without the interface, and by DLPack elsewhere
-  // than on a CUDA device.  Runs code of the object's.  By DLPack, which is asked where the
-  // interface has nothing to say of streams, the data are ready on `consumer` afterwards, a stream,
-  // or on the legacy default one if it is 0.  Throws BadArray, PythonError for what the object
-  // raised, RevokedArrayError among it, or std::bad_alloc.
-  bool read(PyObject *object, uint64_t consumer);
+  // Of what DLPack has: that in CUDA memory, or that on the host, too.
+  enum class Where { device, anywhere };
 
-  // The same, of what DLPack has on the host, too; throws BadArray for any other kind of device.
-  bool read_anywhere(PyObject *object, uint64_t consumer);
+  // False for an object that is no such array: without the interface, and by DLPack elsewhere.
+  // Runs code of the object's.  By DLPack, which is asked where the interface has nothing to say of
+  // streams, the data are ready on `consumer` afterwards, a stream, or on the legacy default one if
+  // it is 0.  Throws BadArray, PythonError for what the object raised, RevokedArrayError among it,
+  // or std::bad_alloc.
+  bool read(PyObject *object, uint64_t consumer, Where where = Where::device);
 
   // As the object says, not checked with the driver: of the interface the device is
   // {kDLCUDA, 0}, since that does not tell.
@@ -45,9 +45,6 @@ class Producer {
   bool by_dlpack() const { return static_cast<bool>(capsule_); }
 
  private:
-  enum class Where { device, anywhere };
-
-  bool read_from(PyObject *object, uint64_t consumer, Where where);
   void read_interface(PyObject *interface);
   bool read_dlpack(PyObject *object, uint64_t consumer, Where where);
   void take(const DLTensor &tensor);

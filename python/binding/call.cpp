@@ -128,50 +128,6 @@ tesseract_call *prepared(tesseract_component *component, const tesseract_signatu
   return call;
 }
 
-// Wanted leaves as they were resolved, with destinations on a device.
-class Destinations {
- public:
-  Destinations(const tesseract_leaves &resolved, DLDevice device) {
-    const auto count = static_cast<size_t>(resolved.count);
-    tensors_.reserve(count);
-    for (size_t i = 0; i < count; i++) {
-      DLTensor tensor = *resolved.items[i].tensor;
-      tensor.device = device;
-      // What the component says at the run is as good as any.
-      if (tensor.ndim < 0) tensor.ndim = 0;
-      if (tensor.dtype.lanes == 0) tensor.dtype = {kDLFloat, 64, 1};
-      tensors_.push_back(tensor);
-      items_.push_back({resolved.items[i].path, &tensors_.back(), nullptr});
-    }
-    leaves_.count = resolved.count;
-    leaves_.items = items_.data();
-  }
-  Destinations(const Destinations &) = delete;
-  Destinations &operator=(const Destinations &) = delete;
-
-  const tesseract_leaves *get() const { return &leaves_; }
-
- private:
-  std::vector<DLTensor> tensors_;
-  std::vector<tesseract_leaf> items_;
-  tesseract_leaves leaves_ = TESSERACT_LEAVES_INIT;
-};
-
-// Prepares the same call with results on a device.
-void move_results(tesseract_component *component, tesseract_signature signature, DLDevice device,
-                  Call &call) {
-  const bool vjp = signature.endpoint == TESSERACT_ENDPOINT_VJP;
-  const bool known = vjp || signature.endpoint == TESSERACT_ENDPOINT_APPLY ||
-                     signature.endpoint == TESSERACT_ENDPOINT_JVP;
-  const tesseract_signature *resolved = tesseract_call_signature(call.handle);
-  const tesseract_leaves *wanted = vjp ? resolved->wrt : resolved->of;
-  if (!known || !wanted || wanted->count <= 0) return;
-  const Destinations destinations(*wanted, device);
-  (vjp ? signature.wrt : signature.of) = destinations.get();
-  tesseract_call *moved = prepared(component, signature);
-  tesseract_call_free(std::exchange(call.handle, moved));
-}
-
 int traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   const Call *call = as_call(self);
@@ -376,9 +332,6 @@ PyObject *prepare_call(PyObject *component, PyObject *const *arguments, Py_ssize
     signature.of = of.get();
     signature.wrt = wrt.get();
     call.handle = prepared(handle_of(component), signature);
-    if (request.flags & kResultsOnDevice && tensors.stream()) {
-      move_results(handle_of(component), signature, tensors.device(), call);
-    }
 
     const tesseract_signature *resolved = tesseract_call_signature(call.handle);
     const int64_t n_of = resolved->of ? resolved->of->count : 0;

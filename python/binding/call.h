@@ -24,9 +24,8 @@ struct Call {
   Form *form;        // what becomes of its results; likewise
 };
 
-// Flags of `prepare`: of the signature, and that results are wanted on the device that the first
-// array on one is on, as far as a signature can say so (a Jacobian's can't).
-constexpr long kNoCopy = TESSERACT_NO_COPY, kStaged = TESSERACT_STAGED, kResultsOnDevice = 4;
+// Flags of `prepare`, which are the signature's.
+constexpr long kNoCopy = TESSERACT_NO_COPY, kStaged = TESSERACT_STAGED;
 
 // Component.prepare(endpoint, paths, arrays, json, of, wrt, seeds, flags=0) -> Call: the endpoint's
 // number, tuples of texts and arrays, the other inputs as JSON text, and tuples of paths or None

@@ -36,6 +36,13 @@ void set_error_factory(PyObject *function);
 // A text of the host's; what is no UTF-8 is escaped.  Throws PythonError.
 Ref text_object(const char *data, uint64_t length);
 
+// Where a value is none of what was expected, and the general way finds out why.  An interrupt is
+// nobody's answer: throws PythonError for what is no Exception.
+inline void forget_exception() {
+  if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError{};
+  PyErr_Clear();
+}
+
 // Runs a function where Python is: null, with an exception set, where it throws.
 template <typename Function>
 PyObject *guarded(Function function) {

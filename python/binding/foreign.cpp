@@ -22,17 +22,10 @@ DLDevice located(uintptr_t address) {
   return found;
 }
 
-void forget_exception() {
-  if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError{};
-  PyErr_Clear();
-}
-
 }  // namespace
 
 bool Foreign::read(PyObject *object, uint64_t stream, Where where, bool thoroughly) {
-  const bool found = where == Where::device ? producer_.read(object, stream)
-                                            : producer_.read_anywhere(object, stream);
-  if (!found) return false;
+  if (!producer_.read(object, stream, where)) return false;
   tensor_ = producer_.tensor();
   if (!arrays::is_on_device(tensor_)) {
     // JAX numbers its parts of the host, and page-locked memory is the host's, too.

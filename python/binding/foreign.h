@@ -14,7 +14,7 @@ namespace tesseract::binding {
 // One array.  Borrows the object, which must not change meanwhile.
 class Foreign {
  public:
-  enum class Where { device, anywhere };
+  using Where = arrays::Producer::Where;
 
   // False for an object that is no such array.  By DLPack the data are asked for on `stream`, on
   // the legacy default one if it is 0.  Runs the object's code.  `thoroughly`: the last byte, too,

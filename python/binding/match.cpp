@@ -8,6 +8,7 @@
 
 #include "../arrays/dtypes.h"
 #include "dtypes.h"
+#include "errors.h"
 
 namespace tesseract::binding {
 namespace {
@@ -47,12 +48,6 @@ std::vector<Ref> keys_of(PyObject *tuple) {
     keys.emplace_back(Py_NewRef(PyTuple_GET_ITEM(tuple, i)));
   }
   return keys;
-}
-
-// The value is another; the general way finds out why.  An interrupt is nobody's answer.
-void forget_exception() {
-  if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError{};
-  PyErr_Clear();
 }
 
 template <typename T>

@@ -74,9 +74,9 @@ void Tensors::settle_sources(uint64_t stream) {
     chosen = source.ready_on;
   }
   stream_ = stream ? stream : agree && chosen ? chosen : 1;
-  device_ = tensors_[first->position].device;
+  const DLDevice device = tensors_[first->position].device;
   for (const Source &source : sources_) {
-    if (source.is_on_any) tensors_[source.position].device = device_;
+    if (source.is_on_any) tensors_[source.position].device = device;
     waits_ = waits_ || (source.ready_on && source.ready_on != stream_);
   }
 }

@@ -54,9 +54,6 @@ class Tensors {
   // which named any have named; else the legacy default one.  0: no tensor is on a device.
   uint64_t stream() const { return stream_; }
 
-  // The first device; the host where no tensor is on one.
-  DLDevice device() const { return device_; }
-
   // Whether data are ready on another stream than the call's.
   bool waits() const { return waits_; }
 
@@ -85,7 +82,6 @@ class Tensors {
   std::vector<Source> sources_;                      // of tensors on a device
   uint64_t stream_ = 0;
   bool waits_ = false;
-  DLDevice device_ = {kDLCPU, 0};
 };
 
 // The type of a NumPy array's elements; a TypeError, as a PythonError, where DLPack has none.

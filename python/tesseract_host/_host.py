@@ -22,10 +22,9 @@ DESCRIPTION = 1
 OPENAPI = 2
 COMPONENT_NAME = 3
 
-# Flags of `prepare`: TESSERACT_NO_COPY and TESSERACT_STAGED of a signature, and the binding's own
+# TESSERACT_NO_COPY, TESSERACT_STAGED
 NO_COPY = 1
 STAGED = 2
-RESULTS_ON_DEVICE = 4
 
 
 @functools.cache
@@ -64,11 +63,6 @@ class HostComponent:
     def description(self) -> dict[str, Any]:
         """The description, completed by the host: leaf tables, endpoints, threads."""
         return json.loads(self._native.text(DESCRIPTION))  # type: ignore[no-any-return]
-
-    @functools.cached_property
-    def takes_cuda(self) -> bool:
-        """Whether it takes arrays in CUDA memory as they are."""
-        return "cuda" in self.description["devices"]
 
     @functools.cached_property
     def openapi(self) -> dict[str, Any]:
@@ -161,7 +155,6 @@ class HostComponent:
             None if of is None else tuple(of),
             None if wrt is None else tuple(wrt),
             tuple((seeds or {}).values()),
-            self.takes_cuda * RESULTS_ON_DEVICE,
         )
 
     def _derived(

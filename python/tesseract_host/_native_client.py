@@ -181,11 +181,7 @@ class Calls:
 
         self._native = host._native
         self._way = way
-        self._flags = 0 if way.allow_copy else _host.NO_COPY
-        if way.staged:
-            self._flags |= _host.STAGED
-        elif host.takes_cuda:
-            self._flags |= _host.RESULTS_ON_DEVICE
+        self._flags = (not way.allow_copy) * _host.NO_COPY | way.staged * _host.STAGED
         self._reader = Reader(_host.binding().given, way.stream, way.allow_copy)
         self._name = host.name
         self._inputs = _leaf_tree.tree(host.description["inputs"])

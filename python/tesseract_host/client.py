@@ -165,9 +165,9 @@ class Tesseract:
 
         Array leaves also take whatever has `__dlpack__` or `__cuda_array_interface__`, on the host
         or on a CUDA device, without a copy.  A component that takes CUDA arrays gets those on a
-        device as they are, and its results are then `DeviceArray` on that device, of a Jacobian
-        NumPy arrays; for any other one they are copied to the host, and results are
-        NumPy arrays.  See docs/python.md for streams.
+        device as they are, and its results are then `DeviceArray` on that device; for any other
+        one they are copied to the host, and results are NumPy arrays.  See docs/python.md for
+        streams.
 
         Args:
             path: the library's file, or the folder.

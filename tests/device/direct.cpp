@@ -14,7 +14,6 @@ class Direct : public DeviceTest {
   DeviceArray x{1.0, 2.0, 3.0}, y{0.0, 0.0, 0.0};
   Stream stream;
 
-  void SetUp() override { DeviceTest::SetUp(); }
   void open(const std::string &properties = "") {
     puppet.description = description_with(on_cuda + properties);
     component = puppet.opened();

@@ -183,6 +183,8 @@ TEST_F(Staged, EmptyArrays) {
   EXPECT_TRUE(succeeds(apply(component, none.tensor, &out.tensor, &stream.options)));
 }
 
+const std::vector<double> twice_the_identity{2, 0, 0, 0, 2, 0, 0, 0, 2};
+
 TEST_F(Staged, DerivativesAndWhatIsDerivedFromThem) {
   puppet.offer(&tesseract_plugin_table::vjp);
   puppet.derivative = [](tesseract_frame *frame) {
@@ -202,7 +204,32 @@ TEST_F(Staged, DerivativesAndWhatIsDerivedFromThem) {
   EXPECT_EQ(y.read(), (std::vector<double>{2.0, 20.0, 200.0}));
   const auto matrix = jacobian(component, inputs, nullptr, nullptr, &stream.options);
   ASSERT_TRUE(succeeds(matrix));
-  EXPECT_EQ(values_of(matrix), (std::vector<double>{2, 0, 0, 0, 2, 0, 0, 0, 2}));
+  EXPECT_EQ(values_of(matrix), twice_the_identity);
+}
+
+TEST_F(Staged, AJacobianIsWhereItsDestinationIs) {
+  puppet.offer(&tesseract_plugin_table::jacobian);
+  puppet.derivative = [](tesseract_frame *frame) {
+    EXPECT_EQ(frame->outputs[0]->device.device_type, kDLCPU);
+    std::copy_n(twice_the_identity.data(), 9, static_cast<double *>(frame->outputs[0]->data));
+    return TESSERACT_OK;
+  };
+  component = puppet.opened();
+  Leaves inputs;
+  inputs.add("x", &x.tensor);
+  const auto call =
+      prepare(component, signature(TESSERACT_ENDPOINT_JACOBIAN, inputs, nullptr, nullptr));
+  ASSERT_TRUE(succeeds(call));
+  DeviceArray there({3, 3}, std::vector<double>(9, 0.0));
+  ASSERT_TRUE(succeeds(run(call.get(), {&x.tensor}, {&there.tensor}, &stream.options)));
+  stream.wait();
+  EXPECT_EQ(there.read(), twice_the_identity);
+  Doubles here = zeros({3, 3});
+  ASSERT_TRUE(succeeds(run(call.get(), {&x.tensor}, {&here.tensor}, &stream.options)));
+  EXPECT_EQ(here.values, twice_the_identity);
+  DeviceArray elsewhere({3, 3}, std::vector<double>(9, 0.0), 1);
+  EXPECT_TRUE(fails(run(call.get(), {&x.tensor}, {&elsewhere.tensor}, &stream.options),
+                    TESSERACT_ERROR_DEVICE, {"\"y\"", "CUDA device 1"}));
 }
 
 TEST_F(Staged, DerivedEndpointsGoThroughTheHost) {
@@ -221,7 +248,13 @@ TEST_F(Staged, DerivedEndpointsGoThroughTheHost) {
   const auto matrix =
       jacobian(component, inputs.add("x", &x.tensor), nullptr, nullptr, &stream.options);
   ASSERT_TRUE(succeeds(matrix));
-  EXPECT_EQ(values_of(matrix), (std::vector<double>{2, 0, 0, 0, 2, 0, 0, 0, 2}));
+  // Where results of the endpoints are that it has.
+  const DLTensor *found = tesseract_result_tensor(matrix.get(), 0);
+  ASSERT_EQ(found->device.device_type, kDLCUDA);
+  stream.wait();
+  std::vector<double> values(9);
+  ASSERT_EQ(fake_cuda_read(reinterpret_cast<uint64_t>(found->data), values.data(), 72), 0);
+  EXPECT_EQ(values, twice_the_identity);
   stream.options.flags = TESSERACT_NO_COPY;
   EXPECT_TRUE(fails(jacobian(component, inputs, nullptr, nullptr, &stream.options),
                     TESSERACT_ERROR_DEVICE, {"\"x\"", "derived", "forbidden"}));

@@ -194,4 +194,26 @@ class DeviceCall {
   tesseract_result *result_ = nullptr;
 };
 
+// Options that components are opened with.
+inline const std::string kDirect = R"({"gpu_transport": "cuda_ipc"})";
+inline const std::string kOrdered = R"({"gpu_transport": "cuda_ipc", "stream_ordered": true})";
+
+// What modules/devices is told to do, as JSON.
+inline std::string way(const std::string &name) {
+  return nlohmann::json{{"way", name}}.dump();
+}
+
+inline const Vector kX = {1.0, 2.0, 3.0, 4.0};
+inline const Vector kDoubled = {2.0, 4.0, 6.0, 8.0};
+
+// Each test leaves the driver without a fault.
+class Devices : public testing::Test {
+ protected:
+  void TearDown() override {
+    fake_cuda_pump_all();
+    for (int i = 0; i < fake_cuda_faults(); i++) ADD_FAILURE() << fake_cuda_fault(i);
+    fake_cuda_clear();
+  }
+};
+
 }  // namespace loader_test

@@ -7,8 +7,9 @@
  * caller's.  A stream is 1 (legacy default), 2 (per-thread default) or a handle of that context.
  * No function is called with a lock held that a component may want, Python's GIL included, since
  * all but `locate` may wait.  Failures are TESSERACT_ERROR_UNAVAILABLE where there is no driver or
- * no such device, TESSERACT_ERROR_DEVICE with the driver's name for the error, or
- * TESSERACT_ERROR_OUT_OF_MEMORY; `error` as in host.h (in a frame: ext/nested.h, error_nested). */
+ * no device, TESSERACT_ERROR_DEVICE where there is none of that number, and with the driver's name
+ * for the error, or TESSERACT_ERROR_OUT_OF_MEMORY; `error` as in host.h (in a frame: ext/nested.h,
+ * error_nested). */
 #ifndef TESSERACT_HOST_EXT_DEVICE_H
 #define TESSERACT_HOST_EXT_DEVICE_H
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "../engine/leaf.h"
+#include "device_inputs.h"
 #include "dtype.h"
 #include "ending.h"
 #include "errors.h"
@@ -149,16 +150,12 @@ void CallFrame::release(std::vector<Held> &held) {
   for (size_t i = 0; i < slots_.size(); i++) {
     PyObject *&object = objects_[i];
     if (!object) continue;
-    if (slots_[i].on_device && arrays::open_exports(object) > 0) {
+    if (slots_[i].on_device && is_held_on_device(object)) {
       held.push_back({i, {Ref(std::exchange(object, nullptr)), nullptr}});
       continue;
     }
     if (Py_REFCNT(object) == 1) {
       if (!can_be_used_again(i)) Py_CLEAR(object);
-      continue;
-    }
-    if (slots_[i].on_device) {
-      held.push_back({i, {Ref(std::exchange(object, nullptr)), nullptr}});
       continue;
     }
     if (slots_[i].ndim == 0 || fields_of(object)->base != exporter_.get()) {

@@ -23,10 +23,10 @@ Ref descriptor(DLDataType dtype, const std::string &path) {
     throw CallFailure{TESSERACT_ERROR_UNSUPPORTED, path,
                       "Python modules can't take arrays of " + dtype_name(dtype)};
   }
-  if (arrays::typestr_of(dtype)) return arrays::numpy_dtype(dtype);
   try {
     return arrays::numpy_dtype(dtype);
   } catch (const PythonError &) {
+    if (arrays::typestr_of(dtype) || !PyErr_ExceptionMatches(PyExc_TypeError)) throw;
     PyErr_Clear();
     throw CallFailure{TESSERACT_ERROR_UNSUPPORTED, path,
                       std::string(name) +

@@ -1,9 +1,10 @@
 #include "outputs.h"
 
+#include <algorithm>
+
 #include "../engine/errors.h"
 #include "dtype.h"
 #include "errors.h"
-#include "handover.h"
 #include "parts.h"
 #include "results.h"
 
@@ -130,23 +131,16 @@ struct Outputs::Walk {
     while (count > 0) const Ref dropped(arrays[--count].value);
   }
 
-  bool has_large() const {
-    for (size_t i = 0; i < count; i++) {
-      if (is_worth_handing_over(arrays[i].value)) return true;
-      if (!arrays[i].is_exact && may_be_on_device(arrays[i].value)) return true;
-    }
-    return false;
+  bool any_may_be_taken() const {
+    return std::any_of(arrays, arrays + count,
+                       [](const Array &array) { return may_be_taken(array.value); });
   }
 
   // True for an array whose memory the frame has taken.
   static bool gave(Array &array, tesseract_frame *frame, Transfers &transfers) {
-    const bool is_foreign = !array.is_exact && may_be_on_device(array.value);
-    if (!is_foreign && !is_worth_handing_over(array.value)) return false;
+    if (!may_be_taken(array.value)) return false;
     Ref value(std::exchange(array.value, nullptr));
-    const size_t position = array.item->position;
-    const bool taken = is_foreign ? transfers.gave(value, position)
-                                  : hand_over(value, array.item->dtype, frame, position);
-    if (taken) return true;
+    if (was_taken(value, array.item->dtype, frame, array.item->position, transfers)) return true;
     array.value = value.release();
     return false;
   }
@@ -218,7 +212,7 @@ bool Outputs::write(Ref &returned, PyObject *encode, engine::Context &context,
     engine::forget_exception();
     return false;
   }
-  if (walk.has_large()) returned = Ref();
+  if (walk.any_may_be_taken()) returned = Ref();
   for (size_t i = 0; i < walk.count; i++) {
     Walk::Array &array = walk.arrays[i];
     const size_t position = array.item->position;

@@ -8,7 +8,6 @@
 #include "cancel.h"
 #include "constructor.h"
 #include "errors.h"
-#include "handover.h"
 #include "parts.h"
 #include "results.h"
 #include "settle.h"
@@ -255,14 +254,12 @@ bool PreparedCall::write_derivatives(Ref &returned) {
     const Ref held(Py_NewRef(row));
     if (!check_row(row, &derivative.leaves[r * columns], arrays + r * columns)) return false;
   }
-  const auto is_large = [](const Ref &array) {
-    PyObject *value = array.get();
-    return PyArray_CheckExact(value) ? is_worth_handing_over(value) : may_be_on_device(value);
-  };
-  if (std::any_of(arrays, arrays + count, is_large)) returned = Ref();
+  const auto may_be = [](const Ref &array) { return may_be_taken(array.get()); };
+  if (std::any_of(arrays, arrays + count, may_be)) returned = Ref();
   for (size_t i = 0; i < count; i++) {
     if (!frame_->outputs[i]) continue;
-    if (!returned && is_large(arrays[i]) && gave(arrays[i], i)) {
+    if (!returned && may_be(arrays[i]) &&
+        was_taken(arrays[i], derivative.dtypes[i], frame_, i, transfers_)) {
       arrays[i] = Ref();
       continue;
     }
@@ -275,12 +272,6 @@ bool PreparedCall::write_derivatives(Ref &returned) {
   }
   transfers_.finish();
   return true;
-}
-
-// True for a derivative whose memory the frame has taken.
-bool PreparedCall::gave(Ref &array, size_t position) {
-  if (may_be_on_device(array.get())) return transfers_.gave(array, position);
-  return hand_over(array, plan_.derivative_->dtypes[position], frame_, position);
 }
 
 // Leaves the inputs, as nobody has touched them, to the next call.

@@ -35,7 +35,6 @@ class PreparedCall {
   void write(Ref &returned);
   bool write_outputs(Ref &returned);
   bool write_derivatives(Ref &returned);
-  bool gave(Ref &array, size_t position);
   bool check_row(PyObject *row, const engine::Leaf *leaves, Ref *arrays);
   [[noreturn]] void fail();
   bool keep();

@@ -75,17 +75,14 @@ Ref item(PyObject *list, Py_ssize_t i) {
 // True for an array whose memory the frame has taken; the list lets it go for that.
 bool gave(PyObject *list, Ref &value, tesseract_frame *frame, uint64_t position,
           Transfers &transfers) {
-  if (may_be_on_device(value.get())) {
-    check(PyList_SetItem(list, static_cast<Py_ssize_t>(position), Py_NewRef(Py_None)));
-    return transfers.gave(value, position);
-  }
+  if (!may_be_taken(value.get())) return false;
   DLDataType dtype{};
-  if (!is_worth_handing_over(value.get()) ||
+  if (PyArray_CheckExact(value.get()) &&
       !dtype_of(PyArray_DESCR(reinterpret_cast<PyArrayObject *>(value.get())), dtype)) {
     return false;
   }
   check(PyList_SetItem(list, static_cast<Py_ssize_t>(position), Py_NewRef(Py_None)));
-  return hand_over(value, dtype, frame, position);
+  return was_taken(value, dtype, frame, position, transfers);
 }
 
 template <typename Write>
@@ -131,14 +128,13 @@ void write_all(PyObject *answer, tesseract_frame *frame, Transfers &transfers, W
   write_json(json, frame);
 }
 
-bool has_dtype(const DLTensor &tensor, PyArray_Descr *descriptor) {
-  DLDataType dtype{};
-  return dtype_of(descriptor, dtype) && dtype.code == tensor.dtype.code &&
-         dtype.bits == tensor.dtype.bits && tensor.dtype.lanes == 1;
-}
-
 bool same_dtype(DLDataType one, DLDataType other) {
   return one.code == other.code && one.bits == other.bits && one.lanes == other.lanes;
+}
+
+bool has_dtype(const DLTensor &tensor, PyArray_Descr *descriptor) {
+  DLDataType dtype{};
+  return dtype_of(descriptor, dtype) && same_dtype(dtype, tensor.dtype);
 }
 
 // The memory of an output that takes what it is given as it lies, but for the dtype; null where the
@@ -195,6 +191,16 @@ void write_result(PyObject *value, tesseract_frame *frame, uint64_t position,
     }
   }
   write_array(value, frame, Output{position, nullptr}, transfers);
+}
+
+bool may_be_taken(PyObject *value) {
+  return PyArray_CheckExact(value) ? is_worth_handing_over(value) : may_be_on_device(value);
+}
+
+bool was_taken(Ref &value, DLDataType dtype, tesseract_frame *frame, uint64_t position,
+               Transfers &transfers) {
+  return may_be_on_device(value.get()) ? transfers.gave(value, position)
+                                       : hand_over(value, dtype, frame, position);
 }
 
 void write_json(PyObject *value, tesseract_frame *frame) {

@@ -27,6 +27,15 @@ bool wrote_exactly(PyObject *value, DLDataType dtype, const DLTensor &tensor);
 // To be followed by `transfers.finish()`.
 void write_result(PyObject *value, tesseract_frame *frame, uint64_t position, Transfers &transfers);
 
+// True for a result whose memory the frame may take as it is: a large array of NumPy's, or any of
+// another library's.
+bool may_be_taken(PyObject *value);
+
+// True where the frame has taken the memory of such a result, which only `value` refers to: then it
+// may only be dropped.  Throws as above.
+bool was_taken(Ref &value, DLDataType dtype, tesseract_frame *frame, uint64_t position,
+               Transfers &transfers);
+
 // Hands JSON text over.  Throws as above.
 void write_json(PyObject *text, tesseract_frame *frame);
 

@@ -88,30 +88,11 @@ int32_t settle_held(Instance &instance, tesseract_frame *frame, std::vector<Argu
                         "keep a copy of it"});
 }
 
-}  // namespace
-
-namespace {
-
 // Of what the module was given, which on a device is a copy.
 uint64_t checksum_now(const tesseract_frame *frame, const Argument &argument) {
   if (!argument.on_device) return checksum(*argument.tensor);
   return checksum_on_device(frame, arrays::live(argument.view.array.get()), *argument.path);
 }
-
-}  // namespace
-
-int32_t compare(tesseract_frame *frame, const std::vector<Argument> &arguments) {
-  for (const Argument &argument : arguments) {
-    if (argument.copied && !argument.on_device) continue;
-    if (checksum_now(frame, argument) == argument.checksum) continue;
-    return report(frame, {TESSERACT_ERROR_COMPONENT, *argument.path,
-                          "this input, which is the caller's, was written to during the call: the "
-                          "module, or a library that it calls, must work on a copy of it"});
-  }
-  return TESSERACT_OK;
-}
-
-namespace {
 
 bool any_on_device(const std::vector<Argument> &arguments) {
   return std::any_of(arguments.begin(), arguments.end(),
@@ -131,6 +112,17 @@ void settle_device_array(const tesseract_frame *frame, const Argument &argument)
 }
 
 }  // namespace
+
+int32_t compare(tesseract_frame *frame, const std::vector<Argument> &arguments) {
+  for (const Argument &argument : arguments) {
+    if (argument.copied && !argument.on_device) continue;
+    if (checksum_now(frame, argument) == argument.checksum) continue;
+    return report(frame, {TESSERACT_ERROR_COMPONENT, *argument.path,
+                          "this input, which is the caller's, was written to during the call: the "
+                          "module, or a library that it calls, must work on a copy of it"});
+  }
+  return TESSERACT_OK;
+}
 
 int32_t settle(Instance &instance, tesseract_frame *frame, std::vector<Argument> &arguments,
                bool copies) {

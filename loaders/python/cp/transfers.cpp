@@ -7,9 +7,9 @@
 
 #include "../../../python/arrays/device_array.h"
 #include "../../../python/arrays/layout.h"
+#include "device_handover.h"
 #include "dtype.h"
 #include "errors.h"
-#include "given.h"
 #include "views.h"
 
 namespace tesseract::python {
@@ -214,7 +214,7 @@ void Transfers::upload(PyArrayObject *array, const DLTensor &tensor, const Outpu
 
 bool Transfers::gave(Ref &value, uint64_t position) {
   const Output output{position, nullptr};
-  if (!is_given_alone(value.get())) return false;
+  if (!may_be_handed_over(value.get())) return false;
   if (!begun_) begun_ = std::make_unique<Begun>();
   Source source;
   inspect(source, value.get(), output);
@@ -225,7 +225,7 @@ bool Transfers::gave(Ref &value, uint64_t position) {
       arrays::size_of(from) == 0 || !is_compact(from)) {
     return false;
   }
-  if (!give_memory(value.get(), from, frame_, position)) return false;
+  if (!hand_over_memory(value.get(), from, frame_, position)) return false;
   make_ready(source, output);
   return true;
 }

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "../../../python/arrays/layout.h"
 #include "reference.h"
 
 namespace tesseract::python {
@@ -63,13 +64,7 @@ uint64_t checksum(const DLTensor &tensor);
 
 // True when the elements are compact and row-major.
 inline bool is_compact(const DLTensor &tensor) {
-  if (!tensor.strides) return true;
-  int64_t step = 1;
-  for (int32_t i = tensor.ndim - 1; i >= 0; i--) {
-    if (tensor.shape[i] != 1 && tensor.strides[i] != step) return false;
-    step *= tensor.shape[i];
-  }
-  return true;
+  return arrays::is_row_major(tensor);
 }
 
 // True for memory that the processor may touch.

@@ -10,6 +10,9 @@
 #include "../../../python/arrays/producer.h"
 
 namespace tesseract::python::engine {
+
+using arrays::guarded;
+
 namespace {
 
 // A tensor over an address that is a test's business, freed with its array.
@@ -64,17 +67,6 @@ Ref make_array(unsigned long long address, PyObject *shape, const char *dtype, i
     held->drop();
     throw;
   }
-}
-
-template <typename Function>
-PyObject *guarded(Function function) {
-  try {
-    return function().release();
-  } catch (const PythonError &) {
-  } catch (const std::bad_alloc &) {
-    PyErr_NoMemory();
-  }
-  return nullptr;
 }
 
 bool is_no_device_array(PyObject *object) {

@@ -40,7 +40,7 @@ def pairs(handle: Handle, in_place: Mapping[str, str] | None) -> Pairs:
 def _leaf(handle: Handle, root: Node, what: str, path: Any) -> Leaf:
     leaf = _schema.array_at(root, path)
     if leaf is None:
-        known = ", ".join(name for name, leaf in root.leaves() if leaf.is_array)
+        known = _schema.array_paths(root)
         raise ValueError(f"{handle.name} has no {what} {path!r} that is an array; it has {known}")
     return leaf
 

@@ -5,7 +5,7 @@ The first axis of some leaves are rows, computed independently; all others are s
 
 from __future__ import annotations
 
-import re
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,11 +17,9 @@ from tesseract_host.jax._outputs import Type
 from tesseract_host.jax._primitives import Batch
 from tesseract_host.jax._schema import Leaf
 from tesseract_host.jax._spec import Handle, Rows, Spec, described_rows
+from tesseract_host.runtime import _paths
 
 Indices = tuple[int, ...]
-
-_INDEX = re.compile(r"\[\d+\]")
-_KEY = re.compile(r"\{(?:\\.|[^\\}])*\}")
 
 # ---- Which leaves have them ---------------------------------------------------------------------
 
@@ -33,18 +31,13 @@ def registered(handle: Handle, batched: Iterable[str] | None) -> Rows:
     if isinstance(batched, str):
         raise TypeError(f"batched is a text, {batched!r}; must be a list of paths")
     found: tuple[set[str], set[str]] = (set(), set())
+    roots = (handle.inputs, handle.outputs)
     for path in batched:
-        places = [_schema.array_at(root, path) for root in (handle.inputs, handle.outputs)]
+        places = [_schema.array_at(root, path) for root in roots]
         if not any(places):
-            known = [
-                n
-                for r in (handle.inputs, handle.outputs)
-                for n, leaf in r.leaves()
-                if leaf.is_array
-            ]
             raise ValueError(
                 f"{handle.name} has no input or output {path!r} that is an array; it has "
-                + ", ".join(known)
+                + _schema.array_paths(*roots)
             )
         for leaf, paths in zip(places, found, strict=True):
             if leaf is not None:
@@ -64,7 +57,10 @@ def _check(handle: Handle, path: str, leaf: Leaf) -> None:
 
 
 def _has(paths: frozenset[str], path: str) -> bool:
-    return path in paths or _KEY.sub("{}", _INDEX.sub("[]", path)) in paths
+    if path in paths:
+        return True
+    marks = {"[": "[]", "{": "{}"}
+    return ".".join(marks.get(step[:1], step) for step in _paths.split(path)) in paths
 
 
 # ---- Calls --------------------------------------------------------------------------------------
@@ -82,7 +78,6 @@ class Folding:
         self._in = [_has(inputs, path) for path in spec.paths]
         self._out = [_has(outputs, path) for path in spec.outputs.paths]
         vectors = {"jvp": [self._in[i] for i in wrt], "vjp": [self._out[o] for o in outs]}
-        self._rows: Any = None
         # Of operands and of results, whether they have rows.
         self.operands = self._in + vectors.get(endpoint, [])
         self.results = (
@@ -100,17 +95,19 @@ class Folding:
             return False
         if isinstance(self.size, int) and self.size == 0:  # the loop makes no call
             return False
-        return self._is_even() and not any(_compat.is_explicitly_divided(o) for o in operands)
+        if self._rows is None:
+            return False
+        return not any(_compat.is_explicitly_divided(o) for o in operands)
 
-    def _is_even(self) -> bool:
-        """Whether all leaves with rows have the same number of them."""
+    @functools.cached_property
+    def _rows(self) -> Any:
+        """How many rows all leaves with rows have; None if they differ."""
         types = [t for t, rows in zip(self.spec.types, self._in, strict=True) if rows]
         types += [t for t, rows in zip(self.spec.outputs.types, self._out, strict=True) if rows]
         shapes = [shape for shape, _dtype in types]
-        if not all(shapes):
-            return False
-        self._rows = shapes[0][0]
-        return all(shape[0] == self._rows for shape in shapes)
+        if not shapes or not all(shapes):
+            return None
+        return shapes[0][0] if all(shape[0] == shapes[0][0] for shape in shapes) else None
 
     def bound(
         self, primitive: Any, operands: Sequence[Any], flags: Sequence[bool]

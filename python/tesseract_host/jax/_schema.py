@@ -128,6 +128,11 @@ def array_at(root: Node, path: Any) -> Leaf | None:
     return leaf if leaf is not None and leaf.is_array else None
 
 
+def array_paths(*roots: Node) -> str:
+    """The paths of all arrays, for messages."""
+    return ", ".join(path for root in roots for path, leaf in root.leaves() if leaf.is_array)
+
+
 _STEPS = {"index": "[]", "key": "{}"}
 
 

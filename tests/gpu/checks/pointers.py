@@ -26,7 +26,7 @@ def from_c(bench: Bench) -> str:
     x = bench.array(np.arange(1000.0))
     seen = int(bench.read(component.apply({"x": x})["address"]))
     assert seen == x.pointer, f"given {x.pointer:#x}, seen {seen:#x}"
-    counts = component._client.host().statistics()
+    counts = component.statistics()
     copies, size = counts["device_copies"], counts["device_bytes"]
     # The results, two numbers, are the module's on the host, and wanted on the GPU.
     assert (copies, size) == (2, 16), f"{copies} copies between host and GPU, {size} bytes"
@@ -58,7 +58,7 @@ def no_copy(bench: Bench) -> str:
     x = bench.array(np.arange(1000.0))
     for _ in range(100):
         component.apply({"x": x})
-    counts = component._client.host().statistics()
+    counts = component.statistics()
     assert counts["calls"] == 100, counts
     assert not any(counts[name] for name in counts if name.endswith("_copies")), counts
     return "0 bytes"

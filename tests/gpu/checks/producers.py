@@ -21,7 +21,7 @@ def give(bench: Bench, make: Callable[[Any], Any], take: Callable[[Any], Any]) -
     assert hasattr(on_gpu, "__cuda_array_interface__"), type(on_gpu)
     expected = component.apply({**inputs, "dt": 0.1})["next"]
     np.testing.assert_allclose(take(on_gpu), expected, rtol=1e-13)
-    copies = component._client.host().statistics()["device_copies"]
+    copies = component.statistics()["device_copies"]
     assert copies == 0, f"{copies} copies between host and GPU"
 
 

@@ -55,7 +55,7 @@ def on_host(component: object) -> bool:
 
 def counted(component: object, arrays: int | None = None, size: int = 0) -> str:
     """The copies counted: as many as said, at least one where nothing is said."""
-    counts = component._client.host().statistics()  # type: ignore[attr-defined]
+    counts = component.statistics()  # type: ignore[attr-defined]
     copies, moved = counts["device_copies"], counts["device_bytes"]
     if arrays is None:
         assert copies > 0, "no copy was counted"

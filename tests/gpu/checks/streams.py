@@ -95,6 +95,6 @@ def scan(bench: Bench) -> str:
             results[kind] = [np.asarray(array) for array in jax.jit(both)(start)]
     for ours, theirs in zip(results["cuda"], results["cpu"], strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10)
-    copies = component._client.host().statistics()["device_copies"]
+    copies = component.statistics()["device_copies"]
     assert copies == 0, f"{copies} copies between host and GPU"
     return "values and gradient; no copy"

@@ -13,8 +13,11 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "fake_cuda"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import fake_cuda
+import native
+from given_arrays import VALUES
 
 if fake_cuda.LIBRARY.exists():
     for variable in ("TESSERACT_HOST_CUDA_DRIVER", "NUMBA_CUDA_DRIVER"):
@@ -36,3 +39,43 @@ def fake(driver: fake_cuda.FakeCuda) -> Iterator[fake_cuda.FakeCuda]:
     with driver.device():
         yield driver
     assert driver.faults() == []
+
+
+# ---- Components and what they are given ----------------------------------------------------------
+
+
+@pytest.fixture
+def component(fake):
+    """y = 2 x, on the device where x is."""
+    return native.opened("on_device")
+
+
+@pytest.fixture
+def staged(fake):
+    """y = a x², on the host."""
+    return native.opened("square")
+
+
+@pytest.fixture
+def x(fake):
+    array = fake.array(VALUES)
+    yield array
+    array.free()
+
+
+@pytest.fixture
+def there(driver, fake):
+    """An array on device 1."""
+    with driver.device(1):  # which would end, memory and all, with the last who has it
+        array = driver.array(VALUES)
+        with driver.device(0):
+            yield array
+        array.free()
+
+
+@pytest.fixture
+def stream(fake):
+    made = fake.stream(blocking=False)
+    yield made
+    fake.synchronize(made)
+    fake.destroy_stream(made)

@@ -1,4 +1,5 @@
-// Device memory that a module gives away with its result.
+// Device memory of a result that nobody else knows, handed over without a copy; see handover.h for
+// arrays on the host.
 #pragma once
 
 #include <tesseract_host/plugin.h>
@@ -14,11 +15,11 @@ void find_memory_adoption(const tesseract_host_table *host);
 // that frees it only when the device is done with it: arrays that Numba or the host has allocated.
 // CuPy's, torch's and JAX's allocators use memory again in the order of streams of theirs, which
 // nobody who is given the memory knows.
-bool is_given_alone(PyObject *value);
+bool may_be_handed_over(PyObject *value);
 
 // Hands the memory to the frame where that takes it, with a reference to the value; false, with
 // nothing done, where it doesn't.  The tensor describes it, compact.
-bool give_memory(PyObject *value, const DLTensor &tensor, tesseract_frame *frame,
-                 uint64_t position);
+bool hand_over_memory(PyObject *value, const DLTensor &tensor, tesseract_frame *frame,
+                      uint64_t position);
 
 }  // namespace tesseract::python

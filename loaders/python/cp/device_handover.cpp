@@ -1,4 +1,4 @@
-#include "given.h"
+#include "device_handover.h"
 
 #include <tesseract_host/ext/adopt.h>
 
@@ -14,20 +14,20 @@ namespace {
 
 const tesseract_adopt_table *adoption = nullptr;
 
-struct Given {
+struct Handed {
   DLManagedTensorVersioned managed;
   PyObject *value;  // owned
   int64_t lengths[1];
 };
 
 // On any thread.  After the interpreter's end the value is what is left of it.
-void free_given(DLManagedTensorVersioned *tensor) {
-  auto *given = static_cast<Given *>(tensor->manager_ctx);
+void free_handed(DLManagedTensorVersioned *tensor) {
+  auto *handed = static_cast<Handed *>(tensor->manager_ctx);
   {
     const Entry entry;
-    if (entry) const Ref dropped(given->value);
+    if (entry) const Ref dropped(handed->value);
   }
-  std::free(given);
+  std::free(handed);
 }
 
 bool is_of(PyTypeObject *type, std::string_view package, std::string_view name) {
@@ -78,34 +78,34 @@ void find_memory_adoption(const tesseract_host_table *host) {
       host->extension(TESSERACT_ADOPT_ID, sizeof TESSERACT_ADOPT_ID - 1));
 }
 
-bool is_given_alone(PyObject *value) {
+bool may_be_handed_over(PyObject *value) {
   if (!adoption || Py_REFCNT(value) != 1 || has_weak_references(value)) return false;
   return is_hosts(value) || is_numbas(value);
 }
 
-bool give_memory(PyObject *value, const DLTensor &tensor, tesseract_frame *frame,
-                 uint64_t position) {
+bool hand_over_memory(PyObject *value, const DLTensor &tensor, tesseract_frame *frame,
+                      uint64_t position) {
   const auto rank = static_cast<size_t>(tensor.ndim);
-  auto *given = static_cast<Given *>(std::calloc(1, sizeof(Given) + 2 * rank * sizeof(int64_t)));
-  if (!given) return false;
+  auto *handed = static_cast<Handed *>(std::calloc(1, sizeof(Handed) + 2 * rank * sizeof(int64_t)));
+  if (!handed) return false;
   int64_t step = 1;
   for (size_t i = rank; i-- > 0;) {
-    given->lengths[i] = tensor.shape[i];
-    given->lengths[rank + i] = step;
+    handed->lengths[i] = tensor.shape[i];
+    handed->lengths[rank + i] = step;
     step *= tensor.shape[i];
   }
-  given->managed.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
-  given->managed.manager_ctx = given;
-  given->managed.deleter = free_given;
-  given->managed.dl_tensor = tensor;
-  given->managed.dl_tensor.data = static_cast<char *>(tensor.data) + tensor.byte_offset;
-  given->managed.dl_tensor.byte_offset = 0;
-  given->managed.dl_tensor.shape = given->lengths;
-  given->managed.dl_tensor.strides = given->lengths + rank;
-  given->value = Py_NewRef(value);
-  if (adoption->output(frame, position, &given->managed) == TESSERACT_OK) return true;
+  handed->managed.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+  handed->managed.manager_ctx = handed;
+  handed->managed.deleter = free_handed;
+  handed->managed.dl_tensor = tensor;
+  handed->managed.dl_tensor.data = static_cast<char *>(tensor.data) + tensor.byte_offset;
+  handed->managed.dl_tensor.byte_offset = 0;
+  handed->managed.dl_tensor.shape = handed->lengths;
+  handed->managed.dl_tensor.strides = handed->lengths + rank;
+  handed->value = Py_NewRef(value);
+  if (adoption->output(frame, position, &handed->managed) == TESSERACT_OK) return true;
   Py_DECREF(value);
-  std::free(given);
+  std::free(handed);
   return false;
 }
 
