@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/memory.h"
 #include "document.h"
 #include "dtype.h"
 #include "error.h"
@@ -32,10 +33,12 @@ int32_t add_entry(tesseract_result &result, tesseract_frame *frame, std::string_
   if (!made || dtype_size(*made) == 0 || (leaf->dtype && !same_dtype(*made, *leaf->dtype)))
     return frame_error(frame, TESSERACT_ERROR_COMPONENT, path,
                        "it added the output " + quote(path) + " with another dtype than declared");
+  const tesseract_call *call = Frame::of(frame)->call;
+  const DLDevice device = call && call->on_device ? call->device : kHost;
   tesseract_result::Entry entry;
   entry.tensor = frame->endpoint == TESSERACT_ENDPOINT_ABSTRACT_EVAL
                      ? make_shape(*made, ndim, shape)
-                     : make_tensor(*made, ndim, shape);
+                     : make_tensor_on(device, *made, ndim, shape);
   entry.added_path = std::move(canonical);
   if (tensor) *tensor = &entry.tensor->dl_tensor;
   result.entries.push_back(std::move(entry));

@@ -5,7 +5,6 @@ A test's docstring begins with the first words of its row.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import itertools
 import os
@@ -22,6 +21,7 @@ import native
 import numpy as np
 import pytest
 from c_calls import PreparedCall
+from given_arrays import VALUES, seen
 from tesseract_host import Tesseract
 from tesseract_host.exceptions import EndpointError, InputError
 
@@ -30,27 +30,11 @@ HERE = Path(__file__).parent
 MODULE = ROOT / "tests/python_loader/modules/devices/tesseract_api.py"  # y = 2 x, and what it saw
 MIXED = HERE / "modules/mixed/tesseract_api.py"  # results on both sides
 DIRECT = {"loader": "python", "gpu_transport": "cuda_ipc"}
-VALUES = np.array([1.0, 2.0, 3.0])
 DOUBLED = [2.0, 4.0, 6.0]
 TO_HOST = (1, 0, 0)  # copies to the host, to the device, within the device
 TO_DEVICE = (0, 1, 0)
 WITHIN = (0, 0, 1)
 NONE = (0, 0, 0)
-
-
-class Seen(ctypes.Structure):
-    """What the plugin "on_device" was given last."""
-
-    _fields_ = (
-        *((name, ctypes.c_uint64) for name in ("in_", "out", "stream")),
-        *((name, ctypes.c_int32) for name in ("in_type", "out_type", "in_number", "beside_type")),
-    )
-
-
-def seen() -> Seen:
-    library = ctypes.CDLL(str(native.plugin("on_device")))
-    library.on_device_seen.restype = ctypes.POINTER(Seen)
-    return library.on_device_seen().contents  # type: ignore[no-any-return]
 
 
 class Counted:
@@ -344,7 +328,7 @@ def test_staging_from_python(fake, x):
 
 
 def test_a_view_of_a_native_component(fake, x, y, stream):
-    """a view of a component …: a native one gets host arrays; in C by TESSERACT_STAGED."""
+    """from Python a view …: a native one gets host arrays; in C by TESSERACT_STAGED."""
     component = native.opened("on_device")
     view = component.with_encoding(gpu_transport="none")
     for _ in range(2):
@@ -363,7 +347,7 @@ def test_a_view_of_a_native_component(fake, x, y, stream):
 
 
 def test_a_view_of_a_module(fake, x, y, stream):
-    """a view of a component …: a module gets NumPy arrays; in C by TESSERACT_STAGED."""
+    """from Python a view …: a module gets NumPy arrays; in C by TESSERACT_STAGED."""
     component = Tesseract.from_library(MODULE, options=DIRECT)
     view = component.with_encoding(gpu_transport="none")
     assert (view.resolve_gpu_transport(), component.resolve_gpu_transport()) == ("none", "cuda_ipc")
@@ -489,7 +473,19 @@ def test_host_arrays_of_a_module(fake, x):
         assert look["x"] == ["DeviceArray", x.pointer]
         assert look["a"][0] == "ndarray"
     # The host results go to the device, where such a caller wants them; no input does.
-    assert counted.copies == (0, 2, 4)
+    assert counted.copies == (0, 4, 6)
+
+
+# ---- Derived endpoints ------------------------------------------------------------------------
+
+
+def test_derived_endpoints(fake, x):
+    """an endpoint that the host derives …: by way of the host, the result on the device again."""
+    component = Tesseract.from_library(native.plugin("products_on_device"), derive=True)
+    counted = Counted(fake, component)
+    block = component.jacobian({"x": x}, ["x"], ["y"])["y"]["x"]
+    assert np.array_equal(block.get(), 2 * np.eye(3))
+    assert (counted.copies[1], counted.counted()) == (1, 2)
 
 
 # ---- Copies that are forbidden -----------------------------------------------------------------
