@@ -30,11 +30,17 @@ class StagedRun {
 
   int32_t run(const ThreadSlot &slot, tesseract_error **error) {
     cuda::refuse_capture(stream_, "arrays of the call go through the host, which waits for them");
-    for (uint32_t i = 0; i < call_.n_in; i++) in_[i] = take_input(i);
+    if (request_.owners) owners_.assign(request_.owners, request_.owners + call_.n_in);
+    for (uint32_t i = 0; i < call_.n_in; i++) {
+      in_[i] = take_input(i);
+      // A mirror is nobody's but the run's, so it can't be kept.
+      if (request_.owners && in_[i] != request_.in[i]) owners_[i] = nullptr;
+    }
     for (uint32_t i = 0; i < call_.n_out; i++) out_[i] = take_output(i);
     if (copied_) cuda::check(cuda::driver().stream_synchronize(stream_), "waiting for the inputs");
     RunRequest inner = request_;
     inner.in = in_.data();
+    inner.owners = request_.owners ? owners_.data() : nullptr;
     inner.out = request_.out ? out_.data() : nullptr;
     inner.stream = 0;
     inner.context_current = false;
@@ -210,7 +216,8 @@ class StagedRun {
   std::vector<Mirror> mirrors_;  // of inputs, then outputs
   std::vector<const DLTensor *> in_;
   std::vector<DLTensor *> out_;
-  bool copied_ = false;  // an input is on its way
+  std::vector<const tesseract_owner *> owners_;  // of inputs, where the caller gave any
+  bool copied_ = false;                          // an input is on its way
 };
 
 }  // namespace
