@@ -195,16 +195,21 @@ class StagedRun {
     OwnedTensor &entry = result->entries[i].tensor;
     const DLTensor &made = entry->dl_tensor;
     OwnedTensor there = make_tensor_on(position.given_device, made.dtype, made.ndim, made.shape);
-    send(made, there->dl_tensor);
-    // Copies from memory that is not page-locked have read it when they return.
+    send(made, there->dl_tensor, is_read_late(made));
     entry = std::move(there);
   }
 
-  void send(const DLTensor &from, const DLTensor &to) {
+  // Copies have read their source when they return, unless a driver call has made it: such memory
+  // may be a component's, that has handed it over.
+  static bool is_read_late(const DLTensor &made) {
+    return made.data && !is_host(cuda::locate(first_element(made)));
+  }
+
+  void send(const DLTensor &from, const DLTensor &to, bool wait = false) {
     uint64_t count = 0, bytes = 0;
     count_bytes(from.ndim, from.shape, dtype_size(from.dtype), &count, &bytes);
     if (bytes == 0) return;
-    copy_in_order(from, to, stream_, false);
+    copy_in_order(from, to, stream_, wait);
     call_.component->count_copy(TESSERACT_COPY_DEVICE, bytes);
   }
 

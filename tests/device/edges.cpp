@@ -47,4 +47,54 @@ TEST_F(Edges, StagedInputsHaveNoOwner) {
   EXPECT_TRUE(seen);
 }
 
+// ---- Results in page-locked memory of the component's
+
+struct Pinned {
+  DLManagedTensorVersioned managed{};
+  int64_t shape[1] = {3}, strides[1] = {1};
+  void *memory = nullptr;
+};
+
+TEST_F(Edges, ResultsInPageLockedMemoryAreReadBeforeTheyAreFreed) {
+  puppet.apply = [](tesseract_frame *frame) -> int32_t {
+    const auto *adopt = static_cast<const tesseract_adopt_table *>(
+        frame->host->extension(TESSERACT_ADOPT_ID, TESSERACT_NTS));
+    auto *made = new Pinned;
+    {
+      const Current context;
+      EXPECT_EQ(cuMemHostAlloc(&made->memory, 24, 1), 0);
+    }
+    for (int i = 0; i < 3; i++)
+      static_cast<double *>(made->memory)[i] =
+          2 * static_cast<const double *>(frame->inputs[0]->data)[i];
+    made->managed.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+    made->managed.manager_ctx = made;
+    made->managed.dl_tensor =
+        tesseract_float64(static_cast<double *>(made->memory), 1, made->shape);
+    made->managed.dl_tensor.strides = made->strides;
+    made->managed.deleter = [](DLManagedTensorVersioned *self) {
+      auto *mine = static_cast<Pinned *>(self->manager_ctx);
+      // As a pool of the component's would: it is used again at once.
+      for (int i = 0; i < 3; i++) static_cast<double *>(mine->memory)[i] = -1.0;
+      const Current context;
+      EXPECT_EQ(cuMemFreeHost(mine->memory), 0);
+      delete mine;
+    };
+    const int32_t status = adopt->output(frame, 0, &made->managed);
+    EXPECT_EQ(status, TESSERACT_OK);
+    return status;
+  };
+  open("");
+  const Call call = prepared(component, x.tensor, y.tensor);
+  const auto outcome = run_for_result(call.get(), {&x.tensor}, {nullptr}, &stream.options);
+  ASSERT_TRUE(succeeds(outcome));
+  stream.wait();
+  std::vector<double> values(3);
+  ASSERT_EQ(
+      fake_cuda_read(reinterpret_cast<uint64_t>(tesseract_result_tensor(outcome.get(), 0)->data),
+                     values.data(), 24),
+      0);
+  EXPECT_EQ(values, doubled);
+}
+
 }  // namespace
