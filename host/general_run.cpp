@@ -6,6 +6,7 @@
 
 #include "device/context.h"
 #include "device/memory.h"
+#include "device/scope.h"
 #include "dtype.h"
 #include "result.h"
 #include "run.h"
@@ -186,8 +187,25 @@ class GeneralRun final : public OutputSink {
     tensor.strides = given.ndim ? view.strides.data() : nullptr;
   }
 
+  // Copies on a device are made in the order of the call's stream, and freed with the run: a graph
+  // that has them would use freed memory.
+  void check_replaceable(const Position &position, const char *why) const {
+    if (is_host(position.declared_device)) return;
+    require_stream(request_.stream);
+    const std::string reason = why;
+    if (!same_device(position.declared_device, call_.device))
+      fail(TESSERACT_ERROR_DEVICE, position,
+           reason + ", and can't be copied: it is on " + device_text(position.declared_device) +
+               ", and the call's stream is of " + device_text(call_.device));
+    const cuda::CurrentContext context(position.declared_device.device_id);
+    if (cuda::is_captured(request_.stream))
+      fail(TESSERACT_ERROR_DEVICE, position,
+           reason + ", and can't be copied: the call's stream is being captured into a graph");
+  }
+
   // The memory that replaces the caller's, of the dtype that the component takes.
-  void replace(const Position &position, const DLTensor &given, View &view) {
+  void replace(const Position &position, const DLTensor &given, View &view, const char *reason) {
+    check_replaceable(position, reason);
     const Layout layout =
         position.layout == Layout::column_major ? Layout::column_major : Layout::row_major;
     view.copy = make_tensor_on(position.declared_device,
@@ -238,7 +256,7 @@ class GeneralRun final : public OutputSink {
       return count(position, *given, view);
     }
     forbid_copy(position, reason);
-    replace(position, *given, view);
+    replace(position, *given, view, reason);
     int64_t misfit = 0;
     if (!copy(position, *given, view.tensor, &misfit))
       mismatch(position, "element " + std::to_string(misfit) + " does not fit " +
@@ -304,7 +322,7 @@ class GeneralRun final : public OutputSink {
       const char *reason = unfit(position, given);
       if (reason) {
         forbid_copy(position, reason);
-        replace(position, given, output);
+        replace(position, given, output, reason);
       } else {
         show(position, given, output);
       }

@@ -74,11 +74,15 @@ BesideCaptures::~BesideCaptures() {
   if (changed_) driver_.exchange_capture_mode(&mode_);
 }
 
-void refuse_capture(Stream stream, const char *why) {
+bool is_captured(Stream stream) {
   int status = 0;
   const Result result = driver().stream_is_capturing(stream, &status);
   if (result != kStreamCaptureImplicit) check(result, "asking whether the stream is captured");
-  if (status == 0 && result == kSuccess) return;
+  return status != 0 || result != kSuccess;
+}
+
+void refuse_capture(Stream stream, const char *why) {
+  if (!is_captured(stream)) return;
   throw Failure(TESSERACT_ERROR_DEVICE,
                 std::string("the call's stream is being captured into a graph, and ") + why);
 }

@@ -45,6 +45,9 @@ class BesideCaptures {
 // The context is current.
 void synchronize(Stream stream);
 
+// Whether the stream is being captured, or can't be used while another one is.  Throws Failure.
+bool is_captured(Stream stream);
+
 // Throws Failure (device) if the stream is being captured; `why` says what can't be.
 void refuse_capture(Stream stream, const char *why);
 

@@ -47,6 +47,52 @@ TEST_F(Edges, StagedInputsHaveNoOwner) {
   EXPECT_TRUE(seen);
 }
 
+// ---- Captures
+
+TEST_F(Edges, WhatWouldBeCopiedToMemoryOfTheRunIsNotCaptured) {
+  puppet.apply = double_on_device;
+  open(on_cuda + R"("capture_safe": true,)");
+  DeviceArray wide({3}, {1.0, -1.0, 2.0, -1.0, 3.0});
+  int64_t step = 2;
+  wide.tensor.strides = &step;
+  const Call call = prepared(component, wide.tensor, y.tensor);
+  const Current context;
+  ASSERT_EQ(fake_cuda_begin_capture(handle_of(stream.handle), 0), 0);
+  EXPECT_TRUE(fails(run(call.get(), {&wide.tensor}, {&y.tensor}, &stream.options),
+                    TESSERACT_ERROR_DEVICE, {"\"x\"", "captured"}));
+  int64_t captured = -1;
+  EXPECT_EQ(fake_cuda_end_capture(handle_of(stream.handle), &captured), 0);
+  EXPECT_EQ(captured, 0);
+}
+
+TEST_F(Edges, DestinationsThatDontFitAreNotCapturedEither) {
+  puppet.apply = double_on_device;
+  open(on_cuda + R"("capture_safe": true,)");
+  DeviceArray wide({3}, {1.0, -1.0, 2.0, -1.0, 3.0});
+  int64_t step = 2;
+  wide.tensor.strides = &step;
+  const Call call = prepared(component, x.tensor, wide.tensor);
+  const Current context;
+  ASSERT_EQ(fake_cuda_begin_capture(handle_of(stream.handle), 0), 0);
+  EXPECT_TRUE(fails(run(call.get(), {&x.tensor}, {&wide.tensor}, &stream.options),
+                    TESSERACT_ERROR_DEVICE, {"\"y\"", "captured"}));
+  int64_t captured = -1;
+  EXPECT_EQ(fake_cuda_end_capture(handle_of(stream.handle), &captured), 0);
+  EXPECT_EQ(captured, 0);
+}
+
+// ---- Several devices
+
+TEST_F(Edges, SeveralDevicesWithStrides) {
+  puppet.apply = [](tesseract_frame *) { return TESSERACT_OK; };
+  open(on_cuda + R"("multi_device": true,)");
+  DeviceArray there({3}, {1.0, -1.0, 2.0, -1.0, 3.0}, 1);
+  int64_t step = 2;
+  there.tensor.strides = &step;
+  EXPECT_TRUE(fails(apply(component, x.tensor, &there.tensor, &stream.options),
+                    TESSERACT_ERROR_DEVICE, {"\"y\"", "CUDA device 1", "stream", "CUDA device 0"}));
+}
+
 // ---- Results in page-locked memory of the component's
 
 struct Pinned {
