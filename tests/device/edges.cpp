@@ -83,6 +83,20 @@ TEST_F(Edges, DestinationsThatDontFitAreNotCapturedEither) {
 
 // ---- Several devices
 
+TEST_F(Edges, SeveralDevicesAreNotStaged) {
+  puppet.apply = double_on_host;
+  puppet.derivative = [](tesseract_frame *) { return TESSERACT_OK; };
+  puppet.offer(&tesseract_plugin_table::jvp);
+  open(on_cuda + R"("multi_device": true,)");
+  DeviceArray there({3}, {0.0, 0.0, 0.0}, 1);
+  Leaves inputs, of;
+  inputs.add("x", &x.tensor);
+  of.add("y", &there.tensor);
+  const auto refused = prepare(component, apply_signature(inputs, of, TESSERACT_STAGED));
+  EXPECT_TRUE(fails(refused, TESSERACT_ERROR_DEVICE, {"CUDA device 0", "CUDA device 1", "host"}));
+  EXPECT_TRUE(succeeds(prepare(component, apply_signature(inputs, of))));
+}
+
 TEST_F(Edges, SeveralDevicesWithStrides) {
   puppet.apply = [](tesseract_frame *) { return TESSERACT_OK; };
   open(on_cuda + R"("multi_device": true,)");
