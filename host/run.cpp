@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 
 #include "cancel.h"
@@ -456,18 +457,36 @@ int32_t call_function(const tesseract_call &call, Frame &frame) {
 
 }  // namespace
 
-int32_t invoke(const tesseract_call &call, Frame &frame, const ThreadSlot &slot) {
-  if (call.on_device) [[unlikely]]
-    ready_stream(call, frame);
+namespace {
+
+inline int32_t call_alone(const tesseract_call &call, Frame &frame, const ThreadSlot &slot) {
   if (call.lock && !call.lock->enter(slot, call.reentrant)) [[unlikely]]
     return frame_error(&frame.shown, TESSERACT_ERROR_INVALID_ARGUMENT, {}, entered_again_text);
-  // A component with a thread of its own gets its context there.
-  const bool device_here = call.on_device && call.function != invoke_on_own_thread;
-  const int32_t status = device_here
-                             ? with_context(frame, [&] { return call_function(call, frame); })
-                             : call_function(call, frame);
+  const int32_t status = call_function(call, frame);
   if (call.lock) call.lock->leave();
   return status;
+}
+
+// Waits, where that is needed, before the lock is taken.
+[[gnu::noinline]] int32_t call_on_device(const tesseract_call &call, Frame &frame,
+                                         const ThreadSlot &slot) {
+  require_stream(frame.shown.stream);
+  const auto body = [&] {
+    ready_stream(call, frame);
+    return call_alone(call, frame, slot);
+  };
+  // A component with a thread of its own gets its context there.
+  const bool here = call.function != invoke_on_own_thread || call.synchronises ||
+                    frame.shown.stream == cuda::kPerThread;
+  return here ? with_context(frame, body) : body();
+}
+
+}  // namespace
+
+int32_t invoke(const tesseract_call &call, Frame &frame, const ThreadSlot &slot) {
+  if (call.on_device) [[unlikely]]
+    return call_on_device(call, frame, slot);
+  return call_alone(call, frame, slot);
 }
 
 int32_t invoke_on_own_thread(void *instance, void *plan, tesseract_frame *shown) {
@@ -478,15 +497,28 @@ int32_t invoke_on_own_thread(void *instance, void *plan, tesseract_frame *shown)
     return frame_error(shown, TESSERACT_ERROR_INVALID_ARGUMENT, {}, entered_again_text);
   const tesseract_endpoint function = component.offered(shown->endpoint);
   int32_t status = TESSERACT_OK;
+  const bool bridges = frame.call->on_device && shown->stream == cuda::kPerThread;
+  std::optional<ThreadStreams> streams;
+  if (bridges) status = caught(frame, [&] { streams.emplace(); });
+  if (status != TESSERACT_OK) return status;
   const bool run = component.run([&] {
     const DefaultFloatingPoint environment(description.default_floating_point);
     const auto body = [&] {
       return call_component(frame, [&] { return function(instance, plan, shown); });
     };
     frame.context_current = false;  // which was said of the caller's thread
-    status = frame.call->on_device ? with_context(frame, body) : body();
+    if (!frame.call->on_device) return void(status = body());
+    status = with_context(frame, [&] {
+      if (streams) streams->begin();
+      const int32_t done = body();
+      if (streams) streams->end();
+      return done;
+    });
   });
-  return run ? status : frame_error(shown, TESSERACT_ERROR_UNAVAILABLE, {}, lost_thread_text);
+  if (!run) return frame_error(shown, TESSERACT_ERROR_UNAVAILABLE, {}, lost_thread_text);
+  if (!bridges) return status;
+  const int32_t joined = caught(frame, [&] { streams->join(); });
+  return status != TESSERACT_OK ? status : joined;
 }
 
 int32_t run_in_place(const tesseract_call &call, const Ways &ways, const RunRequest &request,

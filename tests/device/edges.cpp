@@ -24,6 +24,25 @@ class Edges : public DeviceTest {
   static constexpr uint64_t per_thread = 2;
 };
 
+// ---- The per-thread default stream of a caller isn't that of the component's thread
+
+TEST_F(Edges, ThePerThreadStreamOfTheCallerIsFollowedOnAThreadOfTheComponentsOwn) {
+  puppet.apply = double_on_device;
+  puppet.description = description_with(on_cuda);
+  puppet.description.replace(puppet.description.find("concurrent"), 10, "owner");
+  component = puppet.opened();
+  DeviceArray source{1.0, 2.0, 3.0}, last{0.0, 0.0, 0.0};
+  const Call call = prepared(component, x.tensor, y.tensor);
+  tesseract_call_options options = TESSERACT_CALL_OPTIONS_INIT;
+  options.stream = per_thread;
+  const Current context;
+  ASSERT_EQ(fake_cuda_launch_scale(handle_of(per_thread), x.address, source.address, 3, 2.0), 0);
+  ASSERT_TRUE(succeeds(run(call.get(), {&x.tensor}, {&y.tensor}, &options)));
+  ASSERT_EQ(fake_cuda_launch_scale(handle_of(per_thread), last.address, y.address, 3, 1.0), 0);
+  ASSERT_EQ(cuStreamSynchronize(handle_of(per_thread)), 0);
+  EXPECT_EQ(last.read(), (std::vector<double>{4.0, 8.0, 12.0}));
+}
+
 // ---- Owners
 
 TEST_F(Edges, StagedInputsHaveNoOwner) {
@@ -105,6 +124,56 @@ TEST_F(Edges, SeveralDevicesWithStrides) {
   there.tensor.strides = &step;
   EXPECT_TRUE(fails(apply(component, x.tensor, &there.tensor, &stream.options),
                     TESSERACT_ERROR_DEVICE, {"\"y\"", "CUDA device 1", "stream", "CUDA device 0"}));
+}
+
+// ---- Waiting
+
+TEST_F(Edges, AnUnorderedComponentNeedsNoContextWhereItIsCurrent) {
+  puppet.apply = [](tesseract_frame *) { return TESSERACT_OK; };
+  open(on_cuda + R"("stream_ordered": false,)");
+  const Call call = prepared(component, x.tensor, y.tensor);
+  const Current context;
+  stream.options.flags = TESSERACT_CONTEXT_CURRENT;
+  ASSERT_TRUE(succeeds(run(call.get(), {&x.tensor}, {&y.tensor}, &stream.options)));
+  fake_cuda_reset_calls();
+  ASSERT_TRUE(succeeds(run(call.get(), {&x.tensor}, {&y.tensor}, &stream.options)));
+  EXPECT_LE(fake_cuda_calls(nullptr), 2) << fake_cuda_trace();
+}
+
+TEST_F(Edges, ThePrimaryContextIsMadeCurrentOnceACall) {
+  puppet.apply = [](tesseract_frame *) { return TESSERACT_OK; };
+  open(on_cuda + R"("stream_ordered": false,)");
+  const Call call = prepared(component, x.tensor, y.tensor);
+  ASSERT_TRUE(succeeds(run(call.get(), {&x.tensor}, {&y.tensor}, &stream.options)));
+  fake_cuda_reset_calls();
+  ASSERT_TRUE(succeeds(run(call.get(), {&x.tensor}, {&y.tensor}, &stream.options)));
+  EXPECT_LE(fake_cuda_calls(nullptr), 4) << fake_cuda_trace();
+}
+
+TEST_F(Edges, ManyThreadsRunTheSameStagedCallWhileOthersPump) {
+  puppet.apply = double_on_host;
+  open("");
+  const Call call = prepared(component, x.tensor, y.tensor);
+  ASSERT_EQ(fake_cuda_set("mode", 2), 0);
+  std::atomic<bool> done{false};
+  std::thread pump([&] {
+    while (!done) fake_cuda_pump_all();
+  });
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; t++)
+    threads.emplace_back([&, t] {
+      DeviceArray in({3}, {1.0 * t, 2.0 * t, 3.0 * t}), out({3}, {0.0, 0.0, 0.0});
+      const Stream own;
+      for (int i = 0; i < 20; i++) {
+        ASSERT_TRUE(succeeds(run(call.get(), {&in.tensor}, {&out.tensor}, &own.options)));
+        own.wait();
+        EXPECT_EQ(out.read(), (std::vector<double>{2.0 * t, 4.0 * t, 6.0 * t}));
+      }
+    });
+  for (std::thread &thread : threads) thread.join();
+  ASSERT_EQ(fake_cuda_set("mode", 1), 0);
+  done = true;
+  pump.join();
 }
 
 // ---- Results in page-locked memory of the component's
