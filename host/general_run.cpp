@@ -369,6 +369,7 @@ class GeneralRun final : public OutputSink {
     tesseract_frame &shown = frame.shown;
     shown = call_.frame;
     if (call_.all_outputs && request_.result) shown.flags |= TESSERACT_FRAME_ALL;
+    if (request_.no_copy) shown.flags |= TESSERACT_FRAME_NO_COPY;
     shown.inputs = in.data();
     shown.seeds = in.data() + call_.n_inputs;
     shown.outputs = out.data();

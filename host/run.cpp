@@ -361,6 +361,7 @@ inline void show_outputs(const tesseract_call &call, DLTensor *const *out, Stack
 inline void fill_frame(const tesseract_call &call, const RunRequest &request, Frame &frame) {
   frame.shown = call.frame;
   frame.shown.stream = request.stream;
+  if (request.no_copy) frame.shown.flags |= TESSERACT_FRAME_NO_COPY;
   frame.component = call.component;
   frame.cancel = request.cancel;
   frame.call = &call;

@@ -93,6 +93,7 @@ bool run_unchecked(const tesseract_call &call, const RunRequest &request, const 
   Frame frame;
   frame.shown = call.frame;
   frame.shown.stream = request.stream;
+  if (request.no_copy) frame.shown.flags |= TESSERACT_FRAME_NO_COPY;
   frame.shown.inputs = request.in;
   frame.shown.seeds = request.in + call.n_inputs;
   frame.shown.owners = request.owners;

@@ -90,7 +90,8 @@ typedef struct tesseract_host_table {
   const void *(*extension)(const char *id, uint64_t length);
 } tesseract_host_table;
 
-#define TESSERACT_FRAME_ALL 1u /* the caller asked for every output and takes a result */
+#define TESSERACT_FRAME_ALL 1u     /* the caller asked for every output and takes a result */
+#define TESSERACT_FRAME_NO_COPY 2u /* fail rather than copy an array between host and device */
 
 /* ---- One running call -------------------------------------------------------------------------
  * Made by the host, valid until the function it was given to returns.  Pass on this pointer, never

@@ -130,6 +130,7 @@ class DeviceCall {
     tesseract_error *error = nullptr;
     tesseract_call_options options = TESSERACT_CALL_OPTIONS_INIT;
     options.stream = stream;
+    options.flags = run_flags;
     const tesseract_owner *owners[] = {owner, nullptr, nullptr};
     if (owner) options.owners = owners;
     const int32_t status = tesseract_call_run(call_, in.data(), out.empty() ? nullptr : out.data(),
@@ -145,6 +146,8 @@ class DeviceCall {
     options.stream = stream;
     return tesseract_call_run(call_, in.data(), out.data(), &options, nullptr, nullptr);
   }
+
+  uint32_t run_flags = 0;  // of the options
 
   const DLTensor *output() const { return tesseract_result_tensor(result_, 0); }
   tesseract_result *result() const { return result_; }

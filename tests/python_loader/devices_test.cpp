@@ -379,6 +379,23 @@ TEST_F(Devices, AreNotMovedWhereCopiesAreForbidden) {
   }
 }
 
+TEST_F(Devices, AreNotMovedWhereTheOptionsOfTheRunForbidIt) {
+  const Component component("devices", kDirect);
+  const OnDevice x(kX);
+  DeviceCall to_host(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y", false}}, {},
+                     way("device"));
+  DeviceCall from_host(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y"}}, {}, way("host"));
+  for (int i = 0; i < 3; i++) {
+    for (DeviceCall *call : {&to_host, &from_host}) {
+      call->run_flags = TESSERACT_NO_COPY;
+      EXPECT_EQ(call->run({&x.tensor}), TESSERACT_ERROR_DEVICE);
+      EXPECT_THAT(call->failure.message, testing::HasSubstr("forbids"));
+      call->run_flags = 0;
+      EXPECT_EQ(call->run({&x.tensor}), TESSERACT_OK) << call->failure.message;
+    }
+  }
+}
+
 TEST_F(Devices, MayHaveStrides) {
   const Component component("devices", kDirect);
   const OnDevice x({1.0, 2.0, 3.0, 4.0});

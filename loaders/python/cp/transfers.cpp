@@ -116,7 +116,7 @@ void Transfers::inspect(Source &source, PyObject *value, const Output &output) c
 }
 
 void Transfers::refuse_copy(const Output &output) const {
-  if (!frame_->signature || !(frame_->signature->flags & TESSERACT_NO_COPY)) return;
+  if (!(frame_->flags & TESSERACT_FRAME_NO_COPY)) return;
   throw CallFailure{TESSERACT_ERROR_DEVICE, path_of(frame_, output),
                     "the component's result would have to be copied between host and device, "
                     "which this call forbids"};
