@@ -95,11 +95,17 @@ class GeneralRun final : public OutputSink {
       fail(TESSERACT_ERROR_DEVICE, position,
            "it is on " + device_text(found) + ", and the call was prepared for " +
                device_text(position.declared_device));
-    if (is_host(found) || !tensor.data || !call_.component->check_pointers) return;
+  }
+
+  // Where the component's options ask for it: whether the address is where the tensor says.
+  void check_address(const Position &position, const DLTensor &tensor) const {
+    if (is_host(position.declared_device) || !call_.component->check_pointers) return;
     const DLDevice there = cuda::locate(first_element(tensor));
-    if (is_host(there) || there.device_type == kDLCUDAHost || there.device_id != found.device_id)
-      fail(TESSERACT_ERROR_DEVICE, position,
-           "its address is said to be on " + device_text(found) + ", and is not");
+    if (is_host(there) || there.device_type == kDLCUDAHost ||
+        there.device_id != position.declared_device.device_id)
+      fail(
+          TESSERACT_ERROR_DEVICE, position,
+          "its address is said to be on " + device_text(position.declared_device) + ", and is not");
   }
 
   // Returns the number of elements.
@@ -116,6 +122,7 @@ class GeneralRun final : public OutputSink {
       mismatch(position, "its strides or its address overflow");
     if (count > 0 && !tensor.data)
       fail(TESSERACT_ERROR_INVALID_ARGUMENT, position, "its data are null");
+    if (count > 0) check_address(position, tensor);
   }
 
   // Holds the lengths against the signature's; binds what is not known yet.
