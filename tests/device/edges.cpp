@@ -100,6 +100,61 @@ TEST_F(Edges, DestinationsThatDontFitAreNotCapturedEither) {
   EXPECT_EQ(captured, 0);
 }
 
+// ---- What the driver refuses
+
+TEST_F(Edges, PageLockedMemoryIsNotUsedAgainWhereTheDriverDoesNotSayThatItMay) {
+  puppet.apply = double_on_host;
+  open("");
+  const Call call = prepared(component, x.tensor, y.tensor);
+  DeviceArray other{5.0, 5.0, 5.0}, last{0.0, 0.0, 0.0};
+  ASSERT_TRUE(succeeds(run(call.get(), {&x.tensor}, {&y.tensor}, &stream.options)));
+  fake_cuda_fail_next("cuEventQuery", 999, 100);
+  const Stream second;
+  ASSERT_TRUE(succeeds(run(call.get(), {&other.tensor}, {&last.tensor}, &second.options)));
+  fake_cuda_fail_next("cuEventQuery", 999, 0);
+  stream.wait();
+  EXPECT_EQ(y.read(), doubled);
+}
+
+TEST_F(Edges, EachFailingDriverCallBetweenThreads) {
+  puppet.apply = double_on_device;
+  puppet.description = description_with(on_cuda);
+  puppet.description.replace(puppet.description.find("concurrent"), 10, "owner");
+  component = puppet.opened();
+  const Call call = prepared(component, x.tensor, y.tensor);
+  tesseract_call_options options = TESSERACT_CALL_OPTIONS_INIT;
+  options.stream = per_thread;
+  const fake_cuda_state before = state();
+  for (int64_t n = 1;; n++) {
+    const int64_t failed = fake_cuda_failed();
+    fake_cuda_fail_nth(n, 999);
+    const auto outcome = run(call.get(), {&x.tensor}, {&y.tensor}, &options);
+    fake_cuda_fail_nth(0, 0);
+    if (fake_cuda_failed() == failed) {
+      EXPECT_TRUE(succeeds(outcome));
+      break;
+    }
+    if (!outcome.ok()) {
+      EXPECT_TRUE(fails(outcome, TESSERACT_ERROR_DEVICE, {"apply"}));
+    }
+  }
+  EXPECT_EQ(state().events, before.events);
+  const Current context;
+  EXPECT_EQ(cuStreamSynchronize(handle_of(per_thread)), 0);
+}
+
+TEST_F(Edges, AddressesOfEmptyArraysAreNotLookedUp) {
+  puppet.apply = [](tesseract_frame *) { return TESSERACT_OK; };
+  puppet.description = description_with(on_cuda);
+  tesseract_open_options options = TESSERACT_OPEN_OPTIONS_INIT;
+  options.json = TESSERACT_STR(R"({"check_pointers": true})");
+  auto opened = puppet.open(&options);
+  ASSERT_TRUE(succeeds(opened));
+  DeviceArray none({0}, {}), out({0}, {});
+  none.tensor.data = reinterpret_cast<void *>(uintptr_t{64});
+  EXPECT_TRUE(succeeds(apply(opened.value, none.tensor, &out.tensor, &stream.options)));
+}
+
 // ---- Several devices
 
 TEST_F(Edges, SeveralDevicesAreNotStaged) {
