@@ -614,6 +614,34 @@ TEST_F(Devices, ManyThreadsRunTheSameCallOnStreamsOfTheirOwn) {
   }
 }
 
+TEST_F(Devices, FollowThePerThreadStreamOfTheCallerOnAThreadOfTheModulesOwn) {
+  constexpr uint64_t kPerThread = 2;
+  void *const stream = reinterpret_cast<void *>(kPerThread);
+  for (const char *options :
+       {R"({"gpu_transport": "cuda_ipc", "threads": "owner"})", R"({"threads": "owner"})",
+        R"({"gpu_transport": "cuda_ipc", "threads": "owner", "stream_ordered": true})"}) {
+    const Component component("devices", options);
+    ASSERT_EQ(component.opened.status, TESSERACT_OK) << component.opened.message;
+    for (const char *name : {"call's stream", "stream", "host"}) {
+      const std::string given = options;
+      const bool is_ordered = given.find("stream_ordered") != std::string::npos;
+      if (is_ordered != (name == std::string("call's stream"))) continue;
+      const OnDevice x(kX);
+      OnDevice source(kX), y(kX), last(kX);
+      DeviceCall call(component, TESSERACT_ENDPOINT_APPLY, {{"x"}}, {{"y"}}, {}, way(name));
+      for (int i = 0; i < 3; i++) {
+        const Current current;
+        ASSERT_EQ(fake_cuda_launch_scale(stream, x.pointer(), source.pointer(), 4, 1.0), 0);
+        ASSERT_EQ(call.run({&x.tensor}, {&y.tensor}, kPerThread), TESSERACT_OK)
+            << call.failure.message;
+        ASSERT_EQ(fake_cuda_launch_scale(stream, last.pointer(), y.pointer(), 4, 1.0), 0);
+        fake_cuda_pump_all();
+        EXPECT_EQ(last.values(), kDoubled) << options << " " << name;
+      }
+    }
+  }
+}
+
 TEST_F(Devices, ResultsOutliveTheComponent) {
   const OnDevice x(kX);
   for (const char *name : {"device", "host", "input", "stream", "dlpack"}) {
