@@ -6,6 +6,7 @@
 
 #include "device/context.h"
 #include "device/memory.h"
+#include "device/scope.h"
 #include "dtype.h"
 #include "result.h"
 #include "run.h"
@@ -94,10 +95,15 @@ class GeneralRun final : public OutputSink {
       fail(TESSERACT_ERROR_DEVICE, position,
            "it is on " + device_text(found) + ", and the call was prepared for " +
                device_text(position.declared_device));
-    if (is_host(found) || !tensor.data || !call_.component->check_pointers) return;
-    if (!cuda::is_on(first_element(tensor), found.device_id))
+  }
+
+  // Where the component's options ask for it: whether the address is where the tensor says.
+  void check_address(const Position &position, const DLTensor &tensor) const {
+    if (is_host(position.declared_device) || !call_.component->check_pointers) return;
+    if (!cuda::is_on(first_element(tensor), position.declared_device.device_id))
       fail(TESSERACT_ERROR_DEVICE, position,
-           "its address is said to be on " + device_text(found) + ", and is not");
+           "its address is said to be on " + device_text(position.declared_device) +
+               ", and is not");
   }
 
   // Returns the number of elements.
@@ -114,6 +120,7 @@ class GeneralRun final : public OutputSink {
       mismatch(position, "its strides or its address overflow");
     if (count > 0 && !tensor.data)
       fail(TESSERACT_ERROR_INVALID_ARGUMENT, position, "its data are null");
+    if (count > 0) check_address(position, tensor);
   }
 
   // Holds the lengths against the signature's; binds what is not known yet.
@@ -185,8 +192,25 @@ class GeneralRun final : public OutputSink {
     tensor.strides = given.ndim ? view.strides.data() : nullptr;
   }
 
+  // Copies on a device are made in the order of the call's stream, and freed with the run: a graph
+  // that has them would use freed memory.
+  void check_replaceable(const Position &position, const char *why) const {
+    if (is_host(position.declared_device)) return;
+    require_stream(request_.stream);
+    const std::string reason = why;
+    if (!same_device(position.declared_device, call_.device))
+      fail(TESSERACT_ERROR_DEVICE, position,
+           reason + ", and can't be copied: it is on " + device_text(position.declared_device) +
+               ", and the call's stream is of " + device_text(call_.device));
+    const cuda::CurrentContext context(position.declared_device.device_id);
+    if (cuda::is_captured(request_.stream))
+      fail(TESSERACT_ERROR_DEVICE, position,
+           reason + ", and can't be copied: the call's stream is being captured into a graph");
+  }
+
   // The memory that replaces the caller's, of the dtype that the component takes.
-  void replace(const Position &position, const DLTensor &given, View &view) {
+  void replace(const Position &position, const DLTensor &given, View &view, const char *reason) {
+    check_replaceable(position, reason);
     const Layout layout =
         position.layout == Layout::column_major ? Layout::column_major : Layout::row_major;
     view.copy = make_tensor_on(position.declared_device,
@@ -237,7 +261,7 @@ class GeneralRun final : public OutputSink {
       return count(position, *given, view);
     }
     forbid_copy(position, reason);
-    replace(position, *given, view);
+    replace(position, *given, view, reason);
     int64_t misfit = 0;
     if (!copy(position, *given, view.tensor, &misfit))
       mismatch(position, "element " + std::to_string(misfit) + " does not fit " +
@@ -303,7 +327,7 @@ class GeneralRun final : public OutputSink {
       const char *reason = unfit(position, given);
       if (reason) {
         forbid_copy(position, reason);
-        replace(position, given, output);
+        replace(position, given, output, reason);
       } else {
         show(position, given, output);
       }

@@ -293,13 +293,14 @@ class CallBuilder {
   void settle_devices() {
     tesseract_call &call = *call_;
     if (call.endpoint == TESSERACT_ENDPOINT_ABSTRACT_EVAL) return;
+    const bool direct = component_.description.cuda && call.function && !given_.staged;
+    const bool several = direct && component_.description.multi_device;
     const Position *first = nullptr;
     for (const std::vector<Position> *positions : {&call.in, &call.out})
       for (const Position &position : *positions)
-        if (!is_host(position.given_device)) check_device(position, first);
+        if (!is_host(position.given_device)) check_device(position, first, several);
     if (!first) return;
     call.device = first->given_device;
-    const bool direct = component_.description.cuda && call.function && !given_.staged;
     if (!direct) {
       if (given_.no_copy)
         throw Failure(TESSERACT_ERROR_DEVICE,
@@ -325,8 +326,8 @@ class CallBuilder {
                       position.path);
   }
 
-  // Sets the first tensor on a device; the others must be on the same.
-  void check_device(const Position &position, const Position *&first) const {
+  // Sets the first tensor on a device; the others must be on the same, unless there may be several.
+  void check_device(const Position &position, const Position *&first, bool several) const {
     const int32_t id = position.given_device.device_id;
     const std::string place = quote(position.path) + " is on " + device_text(position.given_device);
     try {
@@ -340,12 +341,14 @@ class CallBuilder {
           place + ", but there are " + std::to_string(cuda::device_count()) + ", counted from 0",
           position.path);
     if (!first) first = &position;
-    if (id == first->given_device.device_id || component_.description.multi_device) return;
-    throw Failure(TESSERACT_ERROR_DEVICE,
-                  quote(position.path) + " is on " + device_text(position.given_device) + " and " +
-                      quote(first->path) + " on " + device_text(first->given_device) +
-                      ": all tensors of a call must be on one device",
-                  position.path);
+    if (id == first->given_device.device_id || several) return;
+    throw Failure(
+        TESSERACT_ERROR_DEVICE,
+        quote(position.path) + " is on " + device_text(position.given_device) + " and " +
+            quote(first->path) + " on " + device_text(first->given_device) +
+            ": all tensors of a call must be on one device" +
+            (component_.description.multi_device ? " where they go through the host" : ""),
+        position.path);
   }
 
   // ---- Lengths

@@ -443,39 +443,34 @@ int32_t call_function(const tesseract_call &call, Frame &frame) {
                         [&] { return call.function(call.instance, call.plan, &frame.shown); });
 }
 
-}  // namespace
-
-int32_t invoke(const tesseract_call &call, Frame &frame, const ThreadSlot &slot) {
-  if (call.on_device) [[unlikely]]
-    ready_stream(call, frame);
+inline int32_t call_alone(const tesseract_call &call, Frame &frame, const ThreadSlot &slot) {
   if (call.lock && !call.lock->enter(slot, call.reentrant)) [[unlikely]]
     return frame_error(&frame.shown, TESSERACT_ERROR_INVALID_ARGUMENT, {}, entered_again_text);
-  // A component with a thread of its own gets its context there.
-  const bool device_here = call.on_device && call.function != invoke_on_own_thread;
-  const int32_t status = device_here
-                             ? with_context(frame, [&] { return call_function(call, frame); })
-                             : call_function(call, frame);
+  const int32_t status = call_function(call, frame);
   if (call.lock) call.lock->leave();
   return status;
 }
 
-int32_t invoke_on_own_thread(void *instance, void *plan, tesseract_frame *shown) {
-  Frame &frame = *Frame::of(shown);
-  tesseract_component &component = *frame.component;
-  const Description &description = component.description;
-  if (component.is_on_own_thread() && !description.reentrant)
-    return frame_error(shown, TESSERACT_ERROR_INVALID_ARGUMENT, {}, entered_again_text);
-  const tesseract_endpoint function = component.offered(shown->endpoint);
-  int32_t status = TESSERACT_OK;
-  const bool run = component.run([&] {
-    const DefaultFloatingPoint environment(description.default_floating_point);
-    const auto body = [&] {
-      return call_component(frame, [&] { return function(instance, plan, shown); });
-    };
-    frame.context_current = false;  // which was said of the caller's thread
-    status = frame.call->on_device ? with_context(frame, body) : body();
-  });
-  return run ? status : frame_error(shown, TESSERACT_ERROR_UNAVAILABLE, {}, lost_thread_text);
+// Waits, where that is needed, before the lock is taken.
+[[gnu::noinline]] int32_t call_on_device(const tesseract_call &call, Frame &frame,
+                                         const ThreadSlot &slot) {
+  require_stream(frame.shown.stream);
+  const auto body = [&] {
+    ready_stream(call, frame);
+    return call_alone(call, frame, slot);
+  };
+  // A component with a thread of its own gets its context there.
+  const bool here = call.function != invoke_on_own_thread || call.synchronises ||
+                    frame.shown.stream == cuda::kPerThread;
+  return here ? with_context(frame, body) : body();
+}
+
+}  // namespace
+
+int32_t invoke(const tesseract_call &call, Frame &frame, const ThreadSlot &slot) {
+  if (call.on_device) [[unlikely]]
+    return call_on_device(call, frame, slot);
+  return call_alone(call, frame, slot);
 }
 
 int32_t run_in_place(const tesseract_call &call, const Ways &ways, const RunRequest &request,

@@ -31,11 +31,17 @@ class StagedRun {
 
   int32_t run(const ThreadSlot &slot, tesseract_error **error) {
     cuda::refuse_capture(stream_, "arrays of the call go through the host, which waits for them");
-    for (uint32_t i = 0; i < call_.n_in; i++) in_[i] = take_input(i);
+    if (request_.owners) owners_.assign(request_.owners, request_.owners + call_.n_in);
+    for (uint32_t i = 0; i < call_.n_in; i++) {
+      in_[i] = take_input(i);
+      // A mirror is nobody's but the run's, so it can't be kept.
+      if (request_.owners && in_[i] != request_.in[i]) owners_[i] = nullptr;
+    }
     for (uint32_t i = 0; i < call_.n_out; i++) out_[i] = take_output(i);
     if (copied_) cuda::check(cuda::driver().stream_synchronize(stream_), "waiting for the inputs");
     RunRequest inner = request_;
     inner.in = in_.data();
+    inner.owners = request_.owners ? owners_.data() : nullptr;
     inner.out = request_.out ? out_.data() : nullptr;
     inner.stream = 0;
     inner.context_current = false;
@@ -189,16 +195,21 @@ class StagedRun {
     OwnedTensor &entry = result->entries[i].tensor;
     const DLTensor &made = entry->dl_tensor;
     OwnedTensor there = make_tensor_on(position.given_device, made.dtype, made.ndim, made.shape);
-    send(made, there->dl_tensor);
-    // Copies from memory that is not page-locked have read it when they return.
+    send(made, there->dl_tensor, is_read_late(made));
     entry = std::move(there);
   }
 
-  void send(const DLTensor &from, const DLTensor &to) {
+  // Copies have read their source when they return, unless a driver call has made it: such memory
+  // may be a component's, that has handed it over.
+  static bool is_read_late(const DLTensor &made) {
+    return made.data && !is_host(cuda::locate(first_element(made)));
+  }
+
+  void send(const DLTensor &from, const DLTensor &to, bool wait = false) {
     uint64_t count = 0, bytes = 0;
     count_bytes(from.ndim, from.shape, dtype_size(from.dtype), &count, &bytes);
     if (bytes == 0) return;
-    copy_in_order(from, to, stream_, false);
+    copy_in_order(from, to, stream_, wait);
     call_.component->count_copy(TESSERACT_COPY_DEVICE, bytes);
   }
 
@@ -210,7 +221,8 @@ class StagedRun {
   std::vector<Mirror> mirrors_;  // of inputs, then outputs
   std::vector<const DLTensor *> in_;
   std::vector<DLTensor *> out_;
-  bool copied_ = false;  // an input is on its way
+  std::vector<const tesseract_owner *> owners_;  // of inputs, where the caller gave any
+  bool copied_ = false;                          // an input is on its way
 };
 
 }  // namespace

@@ -33,19 +33,6 @@ Context primary_context(const Driver &driver, int ordinal) {
   return context;
 }
 
-class ScopedEvent {
- public:
-  ScopedEvent() { check(driver().event_create(&event_, kEventDisableTiming), "making an event"); }
-  ~ScopedEvent() { driver_->event_destroy(event_); }
-  ScopedEvent(const ScopedEvent &) = delete;
-  ScopedEvent &operator=(const ScopedEvent &) = delete;
-  Event get() const { return event_; }
-
- private:
-  const Driver *driver_ = &driver();
-  Event event_ = nullptr;
-};
-
 }  // namespace
 
 CurrentContext::CurrentContext(int ordinal)
@@ -74,11 +61,15 @@ BesideCaptures::~BesideCaptures() {
   if (changed_) driver_.exchange_capture_mode(&mode_);
 }
 
-void refuse_capture(Stream stream, const char *why) {
+bool is_captured(Stream stream) {
   int status = 0;
   const Result result = driver().stream_is_capturing(stream, &status);
   if (result != kStreamCaptureImplicit) check(result, "asking whether the stream is captured");
-  if (status == 0 && result == kSuccess) return;
+  return status != 0 || result != kSuccess;
+}
+
+void refuse_capture(Stream stream, const char *why) {
+  if (!is_captured(stream)) return;
   throw Failure(TESSERACT_ERROR_DEVICE,
                 std::string("the call's stream is being captured into a graph, and ") + why);
 }
@@ -90,10 +81,24 @@ void synchronize(Stream stream) {
 
 void order(Stream before, Stream after) {
   if (before == after) return;
-  const Driver &cuda = driver();
-  const ScopedEvent event;
-  check(cuda.event_record(event.get(), before), "recording an event");
-  check(cuda.stream_wait_event(after, event.get(), 0), "making a stream wait");
+  const Mark mark(before);
+  mark.precede(after);
+}
+
+Mark::Mark(Stream stream) : driver_(driver()) {
+  check(driver_.event_create(&event_, kEventDisableTiming), "making an event");
+  const Result result = driver_.event_record(event_, stream);
+  if (result == kSuccess) return;
+  driver_.event_destroy(event_);
+  check(result, "recording an event");
+}
+
+Mark::~Mark() {
+  driver_.event_destroy(event_);
+}
+
+void Mark::precede(Stream stream) const {
+  check(driver_.stream_wait_event(stream, event_, 0), "making a stream wait");
 }
 
 }  // namespace host::cuda

@@ -45,8 +45,27 @@ class BesideCaptures {
 // The context is current.
 void synchronize(Stream stream);
 
+// Whether the stream is being captured, or can't be used while another one is.  Throws Failure.
+bool is_captured(Stream stream);
+
 // Throws Failure (device) if the stream is being captured; `why` says what can't be.
 void refuse_capture(Stream stream, const char *why);
+
+// What a stream has been given up to here.  The context is current, also at the end.
+class Mark {
+ public:
+  explicit Mark(Stream stream);
+  ~Mark();
+  Mark(const Mark &) = delete;
+  Mark &operator=(const Mark &) = delete;
+
+  // Work enqueued on `stream` from now on begins when that is done.
+  void precede(Stream stream) const;
+
+ private:
+  const Driver &driver_;
+  Event event_ = nullptr;
+};
 
 // Work enqueued on `after` from now on begins when all of `before` is done.
 void order(Stream before, Stream after);

@@ -96,10 +96,27 @@ int32_t allocate(DLDevice device, const DLDataType *dtype, int32_t ndim, const i
   });
 }
 
+int32_t run_current(DLDevice device, void (*body)(void *), void *data, tesseract_error **error) {
+  return run(error, [&] {
+    require(reinterpret_cast<const void *>(body), "body");
+    cuda::CurrentContext context(number_of(device));
+    body(data);
+    context.restore();
+  });
+}
+
 }  // namespace
 
 const tesseract_device_table device_table = {
-    sizeof(tesseract_device_table), 0, available, locate, synchronize, order, copy, allocate,
+    sizeof(tesseract_device_table),
+    0,
+    available,
+    locate,
+    synchronize,
+    order,
+    copy,
+    allocate,
+    run_current,
 };
 
 }  // namespace host

@@ -19,6 +19,7 @@ using Address = unsigned long long;  // of device memory
 // A stream as tesseract_call_options has it; the driver's own handles for the two defaults are the
 // same numbers.
 using Stream = uint64_t;
+constexpr Stream kPerThread = 2;  // another one on each thread
 
 constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100,
                  kNotReady = 600, kStreamCaptureImplicit = 906;

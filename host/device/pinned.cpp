@@ -43,10 +43,10 @@ size_t class_of(size_t bytes) {
   return static_cast<size_t>(std::bit_width(std::max(bytes, kSmallest) - 1));
 }
 
-// What has been done since is free again.
+// What has been done since is free again; where the driver does not say, it may still be running.
 void reap(Pool &pool, const Driver &driver) {
   std::erase_if(pool.running, [&](Batch &batch) {
-    if (driver.event_query(batch.event) == kNotReady) return false;
+    if (driver.event_query(batch.event) != kSuccess) return false;
     for (const Block &block : batch.blocks) pool.free[class_of(block.bytes)].push_back(block);
     pool.events[static_cast<size_t>(batch.ordinal)].push_back(batch.event);
     return true;

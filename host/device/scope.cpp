@@ -3,9 +3,7 @@
 namespace host {
 
 void ready_stream(const tesseract_call &call, const Frame &frame) {
-  require_stream(frame.shown.stream);
   if (!call.synchronises) return;
-  const cuda::CurrentContext context(call.device.device_id);
   cuda::refuse_capture(frame.shown.stream,
                        "the component is not stream-ordered: the host waits for the stream before "
                        "it is called");

@@ -49,13 +49,23 @@ void destroy(PyObject *self) {
     PyObject_Free(self);
   }
   Py_DECREF(its_type);
-  if (!lease) return;
-  if (lease->memory) {
-    const Pause pause;  // freeing memory waits for the device
-    lease->drop();
-  } else {
-    lease->drop();
-  }
+  if (lease) lease->drop();
+}
+
+// Whether this thread holds the GIL: not after Python's end.
+bool holds_gil() {
+#if PY_VERSION_HEX >= 0x030D0000
+  PyThreadState *const current = PyThreadState_GetUnchecked();
+#else
+  PyThreadState *const current = _PyThreadState_UncheckedGet();
+#endif
+  return current && current == PyGILState_GetThisThreadState();
+}
+
+void free_lease(Lease *lease) {
+  if (lease->memory && lease->memory->deleter) lease->memory->deleter(lease->memory);
+  if (lease->retained) lease->owner.release(lease->owner.object);
+  delete lease;
 }
 
 void set_revoked_error() {
@@ -275,9 +285,12 @@ void set_exception(const DeviceFailure &failure) {
 
 void Lease::drop() {
   if (references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  if (memory && memory->deleter) memory->deleter(memory);
-  if (retained) owner.release(owner.object);
-  delete this;
+  if ((memory || retained) && holds_gil()) {
+    const Pause pause;  // freeing memory waits for the device
+    free_lease(this);
+  } else {
+    free_lease(this);
+  }
 }
 
 void create_device_array_type() {

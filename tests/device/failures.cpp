@@ -18,6 +18,7 @@ class Failures : public DeviceTest {
   void walk(Body body) {
     body();  // pools are filled
     stream.wait();
+    const fake_cuda_state first = state();
     for (int64_t n = 1; n < 100; n++) {
       const fake_cuda_state before = state();
       fake_cuda_fail_nth(n, kUnknown);
@@ -40,8 +41,9 @@ class Failures : public DeviceTest {
       }
       const fake_cuda_state after = state();
       EXPECT_EQ(after.device_allocations, before.device_allocations) << n << fake_cuda_trace();
-      EXPECT_LE(after.host_allocations, before.host_allocations) << n;
-      EXPECT_LE(after.events, before.events) << n;
+      // One more of each where the driver does not say that the last are free.
+      EXPECT_LE(after.host_allocations, first.host_allocations + 1) << n;
+      EXPECT_LE(after.events, first.events + 1) << n;
       EXPECT_EQ(after.pushes_less_pops, before.pushes_less_pops) << n;
       EXPECT_EQ(faults(), "") << n;
       stream.wait();

@@ -152,6 +152,17 @@ TEST_F(Table, CopiesOfUnequalTensorsAreRefused) {
                     TESSERACT_ERROR_INVALID_ARGUMENT));
 }
 
+TEST_F(Table, MakesAContextCurrentForAFunction) {
+  void *inside = nullptr;
+  const auto look = [](void *data) { cuCtxGetCurrent(static_cast<void **>(data)); };
+  ASSERT_EQ(table->run_current({kDLCUDA, 1}, look, &inside, nullptr), TESSERACT_OK);
+  const Current second(1);
+  EXPECT_EQ(inside, second.context);
+  EXPECT_EQ(table->run_current({kDLCUDA, 9}, look, &inside, nullptr), TESSERACT_ERROR_DEVICE);
+  EXPECT_EQ(table->run_current({kDLCUDA, 0}, nullptr, &inside, nullptr),
+            TESSERACT_ERROR_INVALID_ARGUMENT);
+}
+
 TEST_F(Table, Allocates) {
   const int64_t shape[] = {2, 3};
   const DLDataType dtype = {kDLFloat, 64, 1};

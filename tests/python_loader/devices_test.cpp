@@ -484,6 +484,9 @@ TEST(DeviceOptions, AreChecked) {
   for (const char *options : {R"({"stream_ordered": true})", R"({"device_read_only": true})",
                               R"({"device_escapes": "warning"})",
                               R"({"gpu_transport": "cuda_ipc", "stream_ordered": 1.5})",
+                              R"({"gpu_transport": "cuda_ipc", "stream_ordered": 1})",
+                              R"({"gpu_transport": "cuda_ipc", "device_read_only": 0.0})",
+                              R"({"gpu_transport": "cuda_ipc", "device_escapes": []})",
                               R"({"gpu_transport": "cuda_ipc", "device_escapes": "never"})"}) {
     const Component component("devices", options);
     EXPECT_EQ(component.opened.status, TESSERACT_ERROR_INVALID_ARGUMENT) << options;

@@ -18,7 +18,8 @@ typedef struct tesseract_adopt_table {
   uint32_t size;
   uint32_t flags; /* 0 */
 
-  /* [run] Makes `tensor` the output at a position: compact row-major host memory, with shape and
+  /* [run] Makes `tensor` the output at a position: compact row-major memory on the host, or on the
+   * device that the output's tensor in the frame is on (ready on the call's stream), with shape and
    * strides written out, byte offset 0, of the output's dtype and shape, that nothing else reads or
    * writes from now on.  TESSERACT_OK: it is the host's, which calls its deleter once, on any
    * thread and at any time, or leaves that to whoever takes it out of the result.

@@ -53,6 +53,12 @@ typedef struct tesseract_device_table {
    * all work on the device is done. */
   int32_t (*allocate)(DLDevice device, const DLDataType *dtype, int32_t ndim, const int64_t *shape,
                       uint64_t stream, DLManagedTensorVersioned **tensor, tesseract_error **error);
+
+  /* [any] Runs `body(data)`, which throws nothing, while the primary context of the device is
+   * current on this thread: for components that pass calls on to a thread of their own.  Waits for
+   * nothing itself. */
+  int32_t (*run_current)(DLDevice device, void (*body)(void *data), void *data,
+                         tesseract_error **error);
 } tesseract_device_table;
 
 #ifdef __cplusplus

@@ -183,7 +183,10 @@ int32_t run_call(void *self, void *prepared, tesseract_frame *frame) {
   if (!entry) return report_gone(frame);
   if (!instance.adopted) [[likely]]
     return run_endpoint(instance, plan, frame);
-  return in_turn(*instance.adopted, frame, [&] { return run_endpoint(instance, plan, frame); });
+  return in_turn(*instance.adopted, frame, [&]() -> int32_t {
+    if (!frame->stream || !instance.adopted->run()) return run_endpoint(instance, plan, frame);
+    return on_this_thread(frame, [&] { return run_endpoint(instance, plan, frame); });
+  });
 }
 
 int32_t run_abstract(void *self, void *prepared, tesseract_frame *frame) {

@@ -57,6 +57,46 @@ DeviceCall::DeviceCall(const Instance &instance, const tesseract_frame *frame) {
   if (leave != Py_None) leave_ = Ref(Py_NewRef(leave));
 }
 
+int32_t on_this_thread(const tesseract_frame *frame, const std::function<int32_t()> &function) {
+  constexpr uint64_t kPerThread = 2;
+  if (frame->stream == kPerThread) {
+    throw CallFailure{TESSERACT_ERROR_DEVICE, "",
+                      "the call's stream is the per-thread default one of its caller, and this "
+                      "component runs on a thread of its own: give a stream with a handle"};
+  }
+  DLDevice device{kDLCUDA, 0};
+  const auto look = [&](const DLTensor *const *tensors, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++) {
+      if (tensors[i] && arrays::is_on_device(*tensors[i])) {
+        device.device_id = tensors[i]->device.device_id;
+        return true;
+      }
+    }
+    return false;
+  };
+  if (!look(frame->inputs, frame->n_inputs) && !look(frame->seeds, frame->n_seeds) &&
+      !look(frame->outputs, frame->n_outputs)) {
+    return function();
+  }
+  struct Errand {
+    const std::function<int32_t()> &function;
+    int32_t status;
+  } errand{function, TESSERACT_OK};
+  const auto body = [](void *data) {
+    auto *mine = static_cast<Errand *>(data);
+    mine->status = mine->function();
+  };
+  tesseract_error *error = nullptr;
+  try {
+    // Waits for nothing, so that the GIL need not be given up.
+    arrays::check_device_call(
+        arrays::device_api().table->run_current(device, body, &errand, &error), error);
+  } catch (const DeviceFailure &failure) {
+    throw CallFailure{failure.status, "", failure.message};
+  }
+  return errand.status;
+}
+
 void DeviceCall::leave() {
   const Ref function = std::move(leave_);
   if (function) own(PyObject_CallNoArgs(function.get()));

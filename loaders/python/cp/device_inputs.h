@@ -4,6 +4,7 @@
 
 #include <tesseract_host/plugin.h>
 
+#include <functional>
 #include <string>
 
 #include "../../../python/arrays/device_array.h"
@@ -30,6 +31,11 @@ class DeviceCall {
   arrays::Access access_;
   Ref leave_;
 };
+
+// Runs a function of a call with tensors on a device on a thread that isn't the caller's: the
+// device's primary context is current there.  Throws CallFailure, also for the caller's per-thread
+// default stream, which is another one here.
+int32_t on_this_thread(const tesseract_frame *frame, const std::function<int32_t()> &function);
 
 // True for an array that something besides this reference holds, or imported by DLPack.
 inline bool is_held_on_device(PyObject *array) {

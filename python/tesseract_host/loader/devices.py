@@ -31,17 +31,17 @@ class Devices:
         self.stream_ordered = _flag(options, "stream_ordered")
         self.read_only = _flag(options, "device_read_only")
         escapes = options.get("device_escapes")
-        if escapes not in ESCAPES:
+        if not isinstance(escapes, str | None) or escapes not in ESCAPES:
             raise _refused(f'device_escapes must be "error" or "warning", not {escapes!r}')
         self.escapes_are_errors = ESCAPES[escapes]
-        given = [name for name in OPTIONS if options.get(name) not in (None, False)]
+        given = [name for name in OPTIONS if options.get(name)]
         if given and not self.takes_arrays:
             raise _refused(f'{given[0]} needs gpu_transport="cuda_ipc": without it there are none')
 
 
 def _flag(options: Mapping[str, Any], name: str) -> bool:
     value = options.get(name)
-    if value not in (None, True, False):
+    if not isinstance(value, bool | None):
         raise _refused(f"{name} must be true or false, not {value!r}")
     return bool(value)
 

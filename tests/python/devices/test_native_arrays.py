@@ -369,6 +369,14 @@ def test_waiting_is_done_without_the_gil(component, staged, fake, x, stream, pum
     del y  # which waits for the work that may still use the memory
 
 
+def test_what_was_exported_is_freed_without_the_gil(component, fake, x, pumping):
+    y = component.apply({"x": x})["y"]
+    capsule = y.__dlpack__(max_version=(1, 0), stream=-1)
+    del y
+    fake.launch_scale(1, x.pointer, x.pointer, 3, 1.0)
+    del capsule  # the last that refers to the memory
+
+
 def test_many_threads(component, fake, x):
     results: list[Any] = []
 
