@@ -101,9 +101,9 @@ class GeneralRun final : public OutputSink {
   void check_address(const Position &position, const DLTensor &tensor) const {
     if (is_host(position.declared_device) || !call_.component->check_pointers) return;
     if (!cuda::is_on(first_element(tensor), position.declared_device.device_id))
-      fail(TESSERACT_ERROR_DEVICE, position,
-           "its address is said to be on " + device_text(position.declared_device) +
-               ", and is not");
+      fail(
+          TESSERACT_ERROR_DEVICE, position,
+          "its address is said to be on " + device_text(position.declared_device) + ", and is not");
   }
 
   // Returns the number of elements.

@@ -147,7 +147,6 @@ class DeviceCall {
     return tesseract_call_run(call_, in.data(), out.data(), &options, nullptr, nullptr);
   }
 
-
   const DLTensor *output() const { return tesseract_result_tensor(result_, 0); }
   tesseract_result *result() const { return result_; }
 
