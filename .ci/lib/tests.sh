@@ -8,7 +8,8 @@ tests() {
   counted "C++ tests" build/meson-logs/testlog.junit.xml \
     meson test -C build --no-rebuild --print-errorlogs
   counted "Python tests" $reports/pytest.xml \
-    in_devenv python -m pytest -q tests --ignore tests/install --junitxml="$root/$reports/pytest.xml"
+    in_devenv python -m pytest -q -n auto --maxprocesses 4 --dist loadfile tests \
+    --ignore tests/install --junitxml="$root/$reports/pytest.xml"
   counted "examples" $reports/examples.xml \
     examples/run-all "$root/build/prefix" --junit "$root/$reports/examples.xml"
   counted "install tests" $reports/install.xml \

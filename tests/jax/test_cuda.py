@@ -101,6 +101,14 @@ def test_views_that_stage_have_calls_of_their_own() -> None:
     assert program(lambda x: apply_tesseract(again, {"x": x})["y"], X) == texts[0]
 
 
+@pytest.mark.parametrize("way", [{"stream": 1}, {"allow_copy": False}])
+def test_views_by_with_calls_are_refused(way: dict[str, Any]) -> None:
+    tesseract = Tesseract.from_library(jax_support.plugin("capture_safe"))
+    with pytest.raises(ValueError, match="with_calls"):
+        apply_tesseract(tesseract.with_calls(**way), {"x": X})
+    apply_tesseract(tesseract.with_calls(stream=0, allow_copy=True), {"x": X})
+
+
 def test_modules_that_use_jax_are_called_by_its_callback(tmp_path: Path) -> None:
     jax_support.needs_adapter()
     noop = jax_support.open_("noop", tmp_path, lane="carrier")

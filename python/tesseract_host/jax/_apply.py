@@ -71,8 +71,9 @@ def apply_tesseract(
         TypeError: `tesseract` is none; a list, text or other object stands where the schema has an
             array; an array or a traced value stands where it has none.
         OverflowError: an integer given for an array has more bits than JAX's have now.
-        ValueError: `vmap_method` is unknown; an output has 64 bits while JAX's are off; the shapes
-            of outputs aren't known, since the component has no `abstract_eval`.
+        ValueError: `tesseract` is a view by `with_calls`; `vmap_method` is unknown; an output has
+            64 bits while JAX's are off; the shapes of outputs aren't known, since the component has
+            no `abstract_eval`.
         Exception: what `abstract_eval` raises, unwrapped.
     """
     if not isinstance(tesseract, Tesseract):
@@ -82,6 +83,12 @@ def apply_tesseract(
     if materialize_jacobian is not None and type(materialize_jacobian) is not bool:
         raise TypeError(
             f"materialize_jacobian must be None, True or False, not {materialize_jacobian!r}"
+        )
+    way = tesseract._way
+    if way.stream or not way.allow_copy:
+        raise ValueError(
+            "a view by with_calls can't be called from JAX, which says the stream itself and takes "
+            "what is copied as it comes: pass the component it was made of"
         )
     handle = handle_of(tesseract._client)
     leaves, treedef = _flatten(inputs)
@@ -98,7 +105,7 @@ def apply_tesseract(
         vmap_method,
         materialize_jacobian,
         check_static_outputs,
-        tesseract._way.staged,
+        way.staged,
         handle.stateful,
         handle.zero_tangents,
         handle.lane,
