@@ -445,7 +445,7 @@ BAD_DESCRIPTIONS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("description", BAD_DESCRIPTIONS, ids=repr)
+@pytest.mark.parametrize("description", BAD_DESCRIPTIONS)
 def test_bad_descriptions(description: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
         _engine.native.compile(description)
