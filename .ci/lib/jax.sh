@@ -9,7 +9,7 @@ jax_tests() {
   report=$reports/pytest-${name// /-}.xml
   counted "JAX tests, $name" "$report" \
     env VIRTUAL_ENV="$venv" PATH="$venv/bin:$PATH" \
-    meson devenv -C "$folder" -w "$root" python -m pytest -q tests/jax --junitxml="$root/$report"
+    meson devenv -C "$folder" -w "$root" "${pytest[@]}" tests/jax --junitxml="$root/$report"
 }
 
 jax() {

@@ -37,7 +37,7 @@ pythons() {
       meson test -C "$folder" --no-rebuild --print-errorlogs
     counted "Python tests, Python $version" "$reports/pytest-$version.xml" \
       env VIRTUAL_ENV="$venv" PATH="$venv/bin:$PATH" \
-      meson devenv -C "$folder" -w "$root" python -m pytest -q tests --ignore tests/install \
+      meson devenv -C "$folder" -w "$root" "${pytest[@]}" tests --ignore tests/install \
       --junitxml="$root/$reports/pytest-$version.xml"
   done
 }

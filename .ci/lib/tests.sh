@@ -1,5 +1,8 @@
 # The quick tests of everything.
 
+# A process for each core; the tests of one file stay together.
+pytest=(python -m pytest -q -n auto --maxprocesses 4 --dist loadfile)
+
 in_devenv() { meson devenv -C build -w "$root" "$@"; }
 
 # The install tests are slow and stand for users without our environment.
@@ -8,8 +11,7 @@ tests() {
   counted "C++ tests" build/meson-logs/testlog.junit.xml \
     meson test -C build --no-rebuild --print-errorlogs
   counted "Python tests" $reports/pytest.xml \
-    in_devenv python -m pytest -q -n auto --maxprocesses 4 --dist loadfile tests \
-    --ignore tests/install --junitxml="$root/$reports/pytest.xml"
+    in_devenv "${pytest[@]}" tests --ignore tests/install --junitxml="$root/$reports/pytest.xml"
   counted "examples" $reports/examples.xml \
     examples/run-all "$root/build/prefix" --junit "$root/$reports/examples.xml"
   counted "install tests" $reports/install.xml \
