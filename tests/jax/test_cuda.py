@@ -151,6 +151,7 @@ def test_the_callback_hands_on_the_stream(
 
 
 def test_programs_for_cuda_are_exported(tmp_path: Path) -> None:
+    pytest.importorskip("flatbuffers", reason="jax.export needs flatbuffers")
     for name, target in {"square": _adapter.TARGET, "capture_safe": _adapter.CAPTURED}.items():
         f = jax.jit(native(name))
         exported = export.export(f, platforms=["cuda"], disabled_checks=CHECKS)(X)
