@@ -31,6 +31,7 @@ class StagedRun {
 
   int32_t run(const ThreadSlot &slot, tesseract_error **error) {
     cuda::refuse_capture(stream_, "arrays of the call go through the host, which waits for them");
+    note_ranges();
     if (request_.owners) owners_.assign(request_.owners, request_.owners + call_.n_in);
     for (uint32_t i = 0; i < call_.n_in; i++) {
       in_[i] = take_input(i);
@@ -65,7 +66,27 @@ class StagedRun {
     DLTensor tensor{};
     std::vector<int64_t> strides;
     bool used = false;
+    Range range;  // of the caller's tensor, wherever it is
   };
+
+  // Where the caller's tensors are.  Those on the host may yet prove unsound, in the run between
+  // the copies, which says so: they are nowhere.
+  void note_ranges() {
+    for (uint32_t i = 0; i < call_.n_in; i++) mirrors_[i].range = range_of(request_.in[i]);
+    for (uint32_t i = 0; request_.out && i < call_.n_out; i++)
+      mirrors_[call_.n_in + i].range = range_of(request_.out[i]);
+  }
+
+  static Range range_of(const DLTensor *tensor) {
+    Range range;
+    const bool readable = tensor && has_readable_shape(*tensor);
+    if (!readable || !address_range(*tensor, dtype_size(tensor->dtype), &range)) return {};
+    return range;
+  }
+
+  static bool has_readable_shape(const DLTensor &tensor) {
+    return tensor.ndim >= 0 && tensor.ndim <= 64 && (tensor.ndim == 0 || tensor.shape);
+  }
 
   [[noreturn]] static void fail(int32_t status, const Position &position, const std::string &why) {
     throw Failure(status, quote(position.path) + ": " + why, position.path);
@@ -88,12 +109,12 @@ class StagedRun {
     return true;
   }
 
-  // The addresses of the elements, which must be the device's own.
-  Range check_memory(const Position &position, const DLTensor &tensor) const {
+  // The addresses of the elements must be the device's own.
+  static void check_memory(const Position &position, const DLTensor &tensor) {
     const uint32_t item = dtype_size(tensor.dtype);
     uint64_t count = 0, bytes = 0;
     Range range;
-    if (tensor.ndim < 0 || tensor.ndim > 64 || (tensor.ndim > 0 && !tensor.shape))
+    if (!has_readable_shape(tensor))
       fail(TESSERACT_ERROR_INVALID_ARGUMENT, position, "its shape is null, or its rank impossible");
     if (item == 0)
       fail(TESSERACT_ERROR_SCHEMA, position,
@@ -102,20 +123,20 @@ class StagedRun {
         !address_range(tensor, item, &range))
       fail(TESSERACT_ERROR_SCHEMA, position,
            "its shape " + shape_text(tensor.ndim, tensor.shape) + ", strides or address overflow");
-    if (count == 0) return {};
+    if (count == 0) return;
     if (!tensor.data) fail(TESSERACT_ERROR_INVALID_ARGUMENT, position, "its data are null");
     if (!cuda::is_on(first_element(tensor), tensor.device.device_id))
       fail(TESSERACT_ERROR_DEVICE, position,
            "its address is said to be on " + device_text(tensor.device) + ", and is not");
-    return range;
   }
 
   const DLTensor *take_input(uint32_t i) {
     const DLTensor *given = request_.in[i];
     const Position &position = call_.in[i];
     if (!given || !is_on_device(position, *given)) return given;
-    const Range range = check_memory(position, *given);
+    check_memory(position, *given);
     Mirror &mirror = mirrors_[i];
+    const Range &range = mirror.range;
     mirror.tensor = *given;
     mirror.tensor.device = kHost;
     const size_t bytes = range.end - range.begin;
@@ -139,7 +160,7 @@ class StagedRun {
     check_memory(position, *given);
     if (!separate_elements(*given))
       fail(TESSERACT_ERROR_SCHEMA, position, "elements of the destination overlap each other");
-    check_separate(i, *given);
+    check_separate(i);
     Mirror &mirror = mirrors_[call_.n_in + i];
     mirror.used = true;
     mirror.tensor = *given;
@@ -164,23 +185,17 @@ class StagedRun {
   }
 
   // The mirrors never overlap, so what the caller's tensors do is seen here.
-  void check_separate(uint32_t o, const DLTensor &destination) const {
+  void check_separate(uint32_t o) const {
     if (call_.overlap_allowed) return;
-    const Range range = range_of(destination);
+    const Range &range = mirrors_[call_.n_in + o].range;
     for (uint32_t i = 0; i < call_.n_in; i++)
-      if (request_.in[i] && range.overlaps(range_of(*request_.in[i])))
+      if (range.overlaps(mirrors_[i].range))
         fail(TESSERACT_ERROR_INVALID_ARGUMENT, call_.out[o],
              "the destination overlaps the input " + quote(call_.in[i].path));
     for (uint32_t p = 0; p < o; p++)
-      if (request_.out[p] && range.overlaps(range_of(*request_.out[p])))
+      if (range.overlaps(mirrors_[call_.n_in + p].range))
         fail(TESSERACT_ERROR_INVALID_ARGUMENT, call_.out[o],
              "the destination overlaps that of " + quote(call_.out[p].path));
-  }
-
-  static Range range_of(const DLTensor &tensor) {
-    Range range;
-    address_range(tensor, dtype_size(tensor.dtype), &range);
-    return range;
   }
 
   void give_output(uint32_t i, tesseract_result *result) {

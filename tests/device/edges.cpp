@@ -100,6 +100,18 @@ TEST_F(Edges, DestinationsThatDontFitAreNotCapturedEither) {
   EXPECT_EQ(captured, 0);
 }
 
+// ---- Unsound tensors on the host, beside others on the device
+
+TEST_F(Edges, HostTensorsWithoutAShapeAreRefusedBesideStagedOnes) {
+  puppet.apply = double_on_host;
+  open("");
+  Doubles in{1.0, 2.0, 3.0};
+  const Call call = prepared(component, in.tensor, y.tensor);
+  in.tensor.shape = nullptr;
+  EXPECT_TRUE(fails(run(call.get(), {&in.tensor}, {&y.tensor}, &stream.options),
+                    TESSERACT_ERROR_INVALID_ARGUMENT, {"\"x\"", "shape"}));
+}
+
 // ---- What the driver refuses
 
 TEST_F(Edges, PageLockedMemoryIsNotUsedAgainWhereTheDriverDoesNotSayThatItMay) {
