@@ -128,25 +128,24 @@ def _check_offered(spec: Spec, endpoint: str) -> None:
         )
 
 
-def _not_exported(spec: Spec) -> NotImplementedError:
-    reason = _adapter.missing() or (
+def _why_by_client() -> str:
+    return _adapter.missing() or (
         "it is given static values that JSON doesn't hold (enums, bytes, paths), or has inputs "
         "with aliases or root models"
     )
+
+
+def _not_exported(spec: Spec) -> NotImplementedError:
     return NotImplementedError(
         f"{spec.handle.name} can be called from this process alone, so the program can't be "
-        f"exported: {reason}"
+        f"exported: {_why_by_client()}"
     )
 
 
 def _not_on_device(spec: Spec) -> NotImplementedError:
-    reason = _adapter.missing() or (
-        "it is given static values that JSON doesn't hold (enums, bytes, paths), or has inputs "
-        "with aliases or root models"
-    )
     return NotImplementedError(
-        f"{spec.handle.name} can't be called in a program for a GPU, only for the CPU: {reason}; "
-        "call it under jax.default_device(jax.devices('cpu')[0])"
+        f"{spec.handle.name} can't be called in a program for a GPU, only for the CPU: "
+        f"{_why_by_client()}; call it under jax.default_device(jax.devices('cpu')[0])"
     )
 
 
