@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "barrier.h"
+#include "../../python/ending/barrier.h"
 #include "failure.h"
 #include "paths.h"
 #include "start.h"

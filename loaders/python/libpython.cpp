@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include "barrier.h"
+#include "../../python/ending/barrier.h"
 #include "failure.h"
 #include "paths.h"
 

@@ -110,6 +110,10 @@ uint64_t tesseract_jax_calls(const char *identity, uint64_t identity_length, con
   return calls_of(read(identity, identity_length), read(endpoint, endpoint_length));
 }
 
+uint64_t tesseract_jax_running(const char *identity, uint64_t length) {
+  return running_of(read(identity, length));
+}
+
 uint64_t tesseract_jax_prepared(void) {
   return Prepared::count();
 }

@@ -53,6 +53,9 @@ TESSERACT_EXPORT void tesseract_jax_on_difference(void (*warn)(const char *text,
 TESSERACT_EXPORT uint64_t tesseract_jax_calls(const char *identity, uint64_t identity_length,
                                               const char *endpoint, uint64_t endpoint_length);
 
+/* How many calls of a component run now, in all its endpoints. */
+TESSERACT_EXPORT uint64_t tesseract_jax_running(const char *identity, uint64_t length);
+
 /* What was prepared and isn't freed yet. */
 TESSERACT_EXPORT uint64_t tesseract_jax_prepared(void);
 

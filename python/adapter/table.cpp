@@ -168,7 +168,7 @@ class Calls {
   }
 
   static void collect(Entry &entry, Freed &freed) {
-    if (entry.is_used()) return;
+    if (entry.runs() > 0) return;
     for (auto &prepared : entry.retired_) freed.push_back(std::move(prepared));
     entry.retired_.clear();
     entry.retiring_ = false;
@@ -263,6 +263,15 @@ uint64_t calls_of(std::string_view identity, std::string_view endpoint) {
     if (entry->name().identity == identity && entry->name().endpoint == endpoint)
       calls += entry->calls();
   return calls;
+}
+
+uint64_t running_of(std::string_view identity) {
+  Shared &all = shared();
+  const std::lock_guard lock(all.lock);
+  uint64_t running = 0;
+  for (const auto &entry : all.entries)
+    if (entry->name().identity == identity) running += entry->runs();
+  return running;
 }
 
 }  // namespace tesseract::jax

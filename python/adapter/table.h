@@ -38,6 +38,7 @@ class Entry {
 
   const Name &name() const { return name_; }
   uint64_t calls() const { return uses_.load() >> running_bits; }
+  uint64_t runs() const { return uses_.load() & running; }
 
  private:
   friend class Use;
@@ -46,8 +47,6 @@ class Entry {
   static constexpr int running_bits = 20;
   static constexpr uint64_t running = (uint64_t{1} << running_bits) - 1;
   static constexpr uint64_t call = running + 1;
-
-  bool is_used() const { return (uses_.load() & running) != 0; }
 
   std::string identity_, endpoint_, spec_;
   Name name_;
@@ -104,5 +103,6 @@ Use prepare_entry(const Name &name);
 void add_component(std::string_view identity, tesseract_component *component);
 void remove_component(std::string_view identity);
 uint64_t calls_of(std::string_view identity, std::string_view endpoint);
+uint64_t running_of(std::string_view identity);
 
 }  // namespace tesseract::jax

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "../ending/ending.h"
 #include "call.h"
 #include "errors.h"
 
@@ -20,32 +21,62 @@ bool python_lives() {
 #endif
 }
 
-// [any], with the GIL or not.
-void write_log(void *data, int32_t level, const char *text, uint64_t length) {
-  if (!python_lives()) return;
-  const PyGILState_STATE state = PyGILState_Ensure();
-  PyObject *function = static_cast<Log *>(data)->function;
-  if (function) {
-    // What an interrupt or an error of the call has set is not this function's.
-    PyObject *error_type = nullptr, *error = nullptr, *traceback = nullptr;
-    PyErr_Fetch(&error_type, &error, &traceback);
-    Py_INCREF(function);
-    const Ref line(PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(length), "backslashreplace"));
-    const Ref done(line ? PyObject_CallFunction(function, "iO", static_cast<int>(level), line.get())
-                        : nullptr);
-    if (!done) PyErr_WriteUnraisable(function);
-    Py_DECREF(function);
-    PyErr_Restore(error_type, error, traceback);
+// A stay in Python of a thread that may hold the GIL already.
+class Entry {
+ public:
+  Entry() : held_(python_lives() && PyGILState_Check()), lives_(held_) {
+    if (held_ || !python_lives() || !python::arrive()) return;
+    python::Barrier barrier;
+    state_ = PyGILState_Ensure();
+    barrier.pass();
+    lives_ = true;
   }
-  PyGILState_Release(state);
+  ~Entry() {
+    if (held_ || !lives_) return;
+    python::depart();
+    PyGILState_Release(state_);
+  }
+  Entry(const Entry &) = delete;
+  Entry &operator=(const Entry &) = delete;
+
+  // False: Python is gone or about to be.
+  explicit operator bool() const { return lives_; }
+
+ private:
+  const bool held_;
+  bool lives_;
+  PyGILState_STATE state_{};
+};
+
+void call_log(PyObject *function, int level, const char *text, uint64_t length) {
+  // What an interrupt or an error of the call has set is not this function's.
+  PyObject *error_type = nullptr, *error = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&error_type, &error, &traceback);
+  Py_INCREF(function);
+  python::Barrier barrier;
+  PyObject *line = PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(length), "backslashreplace");
+  PyObject *done = line ? PyObject_CallFunction(function, "iO", level, line) : nullptr;
+  if (!done) PyErr_WriteUnraisable(function);
+  Py_XDECREF(done);
+  Py_XDECREF(line);
+  Py_DECREF(function);
+  barrier.pass();
+  PyErr_Restore(error_type, error, traceback);
+}
+
+// [any], with the GIL or not.  What a thread says when Python is about to end is lost.
+void write_log(void *data, int32_t level, const char *text, uint64_t length) {
+  const Entry entry;
+  if (!entry) return;
+  PyObject *function = static_cast<Log *>(data)->function;
+  if (function) call_log(function, level, text, length);
 }
 
 void free_log(void *data) {
   const std::unique_ptr<Log> log(static_cast<Log *>(data));
-  if (!log->function || !python_lives()) return;
-  const PyGILState_STATE state = PyGILState_Ensure();
-  Py_CLEAR(log->function);
-  PyGILState_Release(state);
+  if (!log->function) return;
+  const Entry entry;
+  if (entry) Py_CLEAR(log->function);
 }
 
 int traverse(PyObject *self, visitproc visit, void *arg) {
@@ -152,7 +183,11 @@ PyType_Spec specification = {
 
 // Null where nobody listens.
 Log *make_log(PyObject *function) {
-  return function == Py_None ? nullptr : new Log{Py_NewRef(function)};
+  if (function == Py_None) return nullptr;
+  static bool watched = false;
+  if (!watched && !python::watch_end()) throw PythonError{};
+  watched = true;
+  return new Log{Py_NewRef(function)};
 }
 
 }  // namespace

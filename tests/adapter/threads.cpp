@@ -157,7 +157,9 @@ TEST(Threads, RemoveUnderARunningCall) {
   };
   std::thread one(call), two(call);
   gate.await(2);
+  EXPECT_EQ(tesseract_jax_running(puppet_id, TESSERACT_NTS), 2u);
   tesseract_jax_remove(puppet_id, TESSERACT_NTS);  // waits for nothing
+  EXPECT_EQ(tesseract_jax_running(puppet_id, TESSERACT_NTS), 2u);
   opened.reset();
   EXPECT_FALSE(destroyed);
   Frame late(puppet_id, "apply", puppet_apply);
@@ -168,6 +170,7 @@ TEST(Threads, RemoveUnderARunningCall) {
   gate.open = true;
   one.join();
   two.join();
+  EXPECT_EQ(tesseract_jax_running(puppet_id, TESSERACT_NTS), 0u);
   EXPECT_TRUE(destroyed);
   EXPECT_EQ(tesseract_jax_prepared(), 0u);
 }

@@ -5,6 +5,8 @@ all threads and the name of the situation comes last in its output.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import jax_processes
 import jax_support
 import pytest
@@ -64,6 +66,30 @@ def test_a_call_that_hangs_beside_work_of_xla_is_interrupted(kind: str) -> None:
 def test_a_process_ends_with_calls_queued(kind: str) -> None:
     """Also while a thread that isn't waited for is in a call."""
     assert jax_processes.run("ends.py", kind) == "the end\n"
+
+
+LANES = ("native", "python", "carrier")
+
+
+def called_at_the_end(path: Path, lane: str, kind: str, count: int, seconds: float) -> int:
+    """How often a component was called by `count` programs with which a process ends."""
+    record = path / "record"
+    out = jax_processes.run(
+        "ends_slowly.py", lane, kind, COUNT=str(count), SECONDS=str(seconds), RECORD=str(record)
+    )
+    assert out == "the end\n"
+    return len(record.read_text().splitlines())
+
+
+@pytest.mark.parametrize("lane", LANES)
+def test_a_call_that_runs_at_the_end_is_finished(lane: str, tmp_path: Path) -> None:
+    """However long it takes."""
+    assert called_at_the_end(tmp_path, lane, "pure", 1, 2.5) == 1
+
+
+@pytest.mark.parametrize("lane", LANES)
+def test_programs_with_effects_are_all_run_at_the_end(lane: str, tmp_path: Path) -> None:
+    assert called_at_the_end(tmp_path, lane, "stateful", 5, 0.3) == 5
 
 
 # ---- Serial components --------------------------------------------------------------------------

@@ -247,3 +247,27 @@ def test_a_log_that_raises_harms_nothing() -> None:
     finally:
         sys.unraisablehook = hook
     assert seen and set(seen) == {KeyError}
+
+
+TALKING = """
+import sys, time
+sys.path.insert(0, {package!r})
+from tesseract_host import Tesseract
+heard = []
+tesseract = Tesseract.from_library({file!r}, log=lambda level, line: heard.append(line))
+while not heard:
+    time.sleep(0.001)
+sys.setswitchinterval({interval})
+"""
+
+
+@pytest.mark.parametrize("interval", [0.005, 1e-6], ids=["as usual", "busy"])
+def test_python_ends_while_a_component_logs_that_joins_its_thread(interval: float) -> None:
+    package = str(Path(__file__).parents[2] / "python")
+    file = str(native.plugin("talkative"))
+    program = TALKING.format(package=package, file=file, interval=interval)
+    for _ in range(5):
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -67,6 +67,24 @@ def returns_while_they_wait_for_the_gil(process: Process) -> None:
     sys.setswitchinterval(10.0)
 
 
+def waits_for_their_end(process: Process, options: str = "{}") -> None:
+    """Whoever owns the threads joins them when Python ends, as libraries join their pools."""
+    process.call_from_threads(SHORT, options)
+
+    class Pool:
+        join = process.threads.stop_threads
+
+        def __del__(self) -> None:
+            self.join()
+
+    sys.pool = Pool()  # type: ignore[attr-defined]
+
+
+def waits_for_the_end_of_many(process: Process) -> None:
+    """All but one of which wait for the GIL, or are about to."""
+    waits_for_their_end(process, '{"threads": "concurrent"}')
+
+
 def exits(process: Process) -> None:
     """Exit code 3."""
     process.call_from_threads(SHORT)
@@ -155,6 +173,8 @@ ORDERS: dict[str, tuple[Callable[[Process], None], int]] = {
         (returns_while_they_compute, 0),
         (returns_while_components_have_threads, 0),
         (returns_while_they_wait_for_the_gil, 0),
+        (waits_for_their_end, 0),
+        (waits_for_the_end_of_many, 0),
         (exits, 3),
         (raises, 1),
         (works_on_in_an_atexit_function, 0),

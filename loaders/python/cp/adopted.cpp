@@ -1,6 +1,6 @@
 #include "adopted.h"
 
-#include "../barrier.h"
+#include "../../../python/ending/barrier.h"
 
 namespace tesseract::python {
 namespace {

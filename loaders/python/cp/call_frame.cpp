@@ -2,10 +2,10 @@
 
 #include <cstring>
 
+#include "../../../python/ending/ending.h"
 #include "../engine/leaf.h"
 #include "device_inputs.h"
 #include "dtype.h"
-#include "ending.h"
 #include "errors.h"
 
 namespace tesseract::python {

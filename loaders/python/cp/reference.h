@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "ending.h"
+#include "../../../python/ending/ending.h"
 
 namespace tesseract::python {
 

@@ -12,13 +12,13 @@
 #endif
 
 #include "../../../python/arrays/device_array.h"
+#include "../../../python/ending/ending.h"
 #include "../engine/module.h"
 #include "../engine/numpy.h"
 #include "call_frame.h"
 #include "cancel.h"
 #include "constructor.h"
 #include "device_handover.h"
-#include "ending.h"
 #include "errors.h"
 #include "handover.h"
 #include "support.h"
@@ -114,7 +114,7 @@ int32_t prepare(const PythonStart *request, tesseract_frame *frame) {
     install_cancel_hook();
     if (joined) {
       register_fork();
-      watch_end();
+      if (!watch_end()) throw PythonError{};
     }
     if (!environment_prefix) environment_prefix = system_text("prefix");
     if (!environment_executable) environment_executable = system_text("executable");

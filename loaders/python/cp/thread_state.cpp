@@ -84,6 +84,11 @@ bool holds_gil() {
 #endif
 }
 
+// True on a thread that Python did not start, where a state made here is its only one.
+bool has_kept_state() {
+  return pthread_getspecific(end_of_thread()) != nullptr;
+}
+
 // The state made here is given back by note_end, not by a PyGILState_Release.
 void make_kept_state() {
   free_ended_states();
@@ -114,6 +119,12 @@ Entry::Entry() : lives_(interpreter_lives()) {
   if (!lives_ || holds_gil()) return;
   PyThreadState *state = PyGILState_GetThisThreadState();
   if (state && state == current_state()) return;  // the GIL is held
+  // Python's own threads it joins itself, or leaves behind.
+  arrived_ = !state || has_kept_state();
+  if (arrived_ && !arrive()) {
+    lives_ = false;
+    return;
+  }
   Barrier barrier;
   if (!state) {
     make_kept_state();
@@ -127,7 +138,9 @@ Entry::Entry() : lives_(interpreter_lives()) {
 Entry::~Entry() {
   if (!lives_) return;
   stop_if_asked_to_end();
-  if (entered_) PyEval_SaveThread();
+  if (!entered_) return;
+  if (arrived_) depart();
+  PyEval_SaveThread();
 }
 
 void resume_in_child() {

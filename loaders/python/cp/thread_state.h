@@ -1,7 +1,7 @@
 // Entering Python from any thread.
 #pragma once
 
-#include "ending.h"
+#include "../../../python/ending/ending.h"
 #include "float_environment.h"
 #include "python.h"
 
@@ -37,6 +37,7 @@ class Entry {
   FloatEnvironment environment_;
   bool lives_;
   bool entered_ = false;  // what has to be left again
+  bool arrived_ = false;  // what the end of Python waits for
 };
 
 // Gives up the GIL for its lifetime.

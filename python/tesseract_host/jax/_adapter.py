@@ -64,6 +64,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "tesseract_jax_free": (None, (ctypes.c_void_p,)),
     "tesseract_jax_on_difference": (None, (_Warn,)),
     "tesseract_jax_calls": (ctypes.c_uint64, (*_text, *_text)),
+    "tesseract_jax_running": (ctypes.c_uint64, _text),
     "tesseract_jax_prepared": (ctypes.c_uint64, ()),
 }
 

@@ -11,7 +11,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from tesseract_host import Tesseract
-from tesseract_host.jax import _adapter, _compat, _in_place, _primitives, _rows, _shapes
+from tesseract_host.jax import (
+    _adapter,
+    _compat,
+    _ending,
+    _in_place,
+    _primitives,
+    _rows,
+    _shapes,
+)
 from tesseract_host.jax._compat import Tracer
 from tesseract_host.jax._layout import Layout, static_key
 from tesseract_host.jax._outputs import from_result
@@ -239,4 +247,5 @@ def register(
     handle.rows = rows
     if not _adapter.missing():
         _adapter.add(handle.client)
+        _ending.watch(handle.client, None)
     return tesseract

@@ -25,6 +25,9 @@ if VERSION < (0, 7, 0):
         f"tesseract_host.jax needs jax 0.8 or later; this is {jax.__version__}: pip install -U jax"
     )
 
+# Whether a program with a callback is run by the thread that dispatches it.
+CALLBACKS_KEEP_ON_CALLER = VERSION >= (0, 8, 0)
+
 Tracer = jax.core.Tracer
 ShapedArray = jax.core.ShapedArray
 
@@ -176,7 +179,7 @@ def for_export(context: Any) -> bool:
 def keep_on_caller(context: Any) -> bool:
     """Has a program run on the thread that dispatches it; False where this release can't."""
     add = getattr(context.module_context, "add_host_callback", None)
-    if add is None or VERSION < (0, 8, 0) or for_export(context):
+    if add is None or not CALLBACKS_KEEP_ON_CALLER or for_export(context):
         return False
     add(_no_operation)
     return True

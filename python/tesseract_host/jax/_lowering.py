@@ -20,7 +20,7 @@ import numpy as np
 from jax.experimental.buffer_callback import buffer_callback
 from jax.interpreters import mlir
 
-from tesseract_host.jax import _adapter, _compat, _in_place
+from tesseract_host.jax import _adapter, _compat, _ending, _in_place
 from tesseract_host.jax._call_text import NotText, spec_text
 from tesseract_host.jax._carrier import Carrier
 from tesseract_host.jax._host_carrier import HostCarrier
@@ -55,15 +55,17 @@ def _lower(
             raise _not_exported(spec)
         if platform != "cpu":
             raise _not_on_device(spec)
+        _ending.watch(spec.handle.client, _compat.CALLBACKS_KEEP_ON_CALLER)
         carrier = Carrier(endpoint, spec, wrt, outs, batch, types)
         return _by_callback(context, operands, carrier, types, options)
     lane = lane_of(spec)
     if lane == "carrier" and not _compat.for_export(context):
+        _ending.watch(spec.handle.client, _compat.CALLBACKS_KEEP_ON_CALLER)
         host_carrier = HostCarrier(prepared, platform != "cpu")
         options["input_output_aliases"] = aliases
         return _by_callback(context, operands, host_carrier, own, options)
-    if lane == "python" and platform == "cpu":
-        _compat.keep_on_caller(context)
+    inline = lane == "python" and platform == "cpu" and _compat.keep_on_caller(context)
+    _ending.watch(spec.handle.client, inline)
     target = _adapter.CAPTURED if platform == "cuda" and _is_captured(spec) else _adapter.TARGET
     return _foreign(target, context, operands, prepared, own, options, aliases)
 

@@ -1,0 +1,63 @@
+"""The end of a process whose programs still run, or wait to.
+
+XLA's threads run what is queued until Python drops XLA's client, which then waits for them.  By
+that time they can't enter Python any more, and would wait for ever.  So before Python ends,
+programs with side effects are waited for, other calls that are queued are refused, and calls that
+run are waited for, as long as they take; an interrupt ends the waiting.
+
+Not waited for are components of which all programs were run by the threads that dispatched them:
+Python waits for such a thread itself, or leaves it behind if it is a daemon.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import threading
+import time
+from typing import Any
+
+import jax
+
+from tesseract_host.jax import _adapter
+
+_lock = threading.Lock()
+# Python components by identity, and whether all their programs in the python lane; None: there are
+# none yet, but exported programs may come from elsewhere, which know no lanes.
+_inline: dict[str, bool | None] = {}
+_process = os.getpid()
+
+
+def watch(client: Any, inline: bool | None) -> None:
+    """Has the end of Python wait for the calls of a Python component.
+
+    `inline`: a program runs them on the thread that dispatches it; False: it may not; None: there
+    is no program yet.
+    """
+    global _process
+    if client.kind == "native":
+        return
+    with _lock:
+        before = _inline.get(client.identity)
+        _inline[client.identity] = before if inline is None else before is not False and inline
+        _process = os.getpid()
+        # Registered anew each time, so as to be run before the functions that were registered
+        # earlier: that of the Python loader, which comes with the first module, ends all calls.
+        atexit.unregister(_end)
+        atexit.register(_end)
+
+
+def _end() -> None:
+    if os.getpid() != _process:
+        return  # a forked child, which has none of XLA's threads
+    with contextlib.suppress(Exception):  # JAX will say it
+        jax.effects_barrier()
+    if _adapter.missing():
+        return
+    library = _adapter.library()
+    names = [identity.encode() for identity, inline in _inline.items() if not inline]
+    for name in names:
+        library.tesseract_jax_remove(name, len(name))
+    while any(library.tesseract_jax_running(name, len(name)) for name in names):
+        time.sleep(0.001)
