@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import logging
 import os
@@ -14,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tesseract_host import _identity
+from tesseract_host import _identity, _turns
 from tesseract_host._owner_thread import OwnerThread
 from tesseract_host.loader import Component
 from tesseract_host.loader.calls import SHORT
@@ -87,14 +86,12 @@ class Client:
         self.component = self._bound(_opened)(source, options)
         self.gpu_transport = self.component.settings.get_config().gpu_transport
         self.names = endpoint_names(self.component)
-        self.lock = threading.RLock()
-        self.guard: contextlib.AbstractContextManager[Any] = self.lock
-        if options.get("threads") == "concurrent" or self._thread is not None:
-            self.guard = contextlib.nullcontext()
+        one_by_one = options.get("threads") != "concurrent" and self._thread is None
+        self._turns = _turns.new() if one_by_one else None
         self._openapi: dict[str, Any] | None = None
-        self._call = self._bound(self.component.call)
+        self._call = self._in_turn(self.component.call)
         self._callers = {
-            name: self._bound(self.component.caller(SHORT.get(name, name)))
+            name: self._in_turn(self.component.caller(SHORT.get(name, name)))
             for name in self.names
             if SHORT.get(name, name) in self.component.endpoints
         }
@@ -110,6 +107,12 @@ class Client:
         if self._thread is None:
             return function
         return functools.partial(self._thread.run, function)
+
+    def _in_turn(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The same for a function of the module's, which none may be called beside."""
+        if self._turns is None:
+            return self._bound(function)
+        return self._turns.bound(function)  # type: ignore[no-any-return]
 
     @property
     def name(self) -> str:
@@ -151,9 +154,10 @@ class Client:
 
         with self._making:
             if self._host is None:
-                lock = self.lock if self.guard is self.lock else None
-                run = None if self._thread is None else self._thread.run
-                self._host = _host.adopt(self.component, lock, run, self._life)
+                turns, run = self._turns, None if self._thread is None else self._thread.run
+                if isinstance(turns, _turns.Turns):
+                    turns, run = None, turns.run
+                self._host = _host.adopt(self.component, turns, run, self._life)
         return self._host
 
     @property
@@ -175,10 +179,9 @@ class Client:
         caller = self._callers.get(endpoint)
         if caller is None:
             raise self._lacks(endpoint)
-        with self.guard:
-            if run_id is None:
-                return caller(*payload.values())
-            return self._call(SHORT.get(endpoint, endpoint), payload, run_id)
+        if run_id is None:
+            return caller(*payload.values())
+        return self._call(SHORT.get(endpoint, endpoint), payload, run_id)
 
     @property
     def openapi(self) -> dict[str, Any]:
@@ -197,8 +200,7 @@ class Client:
             raise NotImplementedError(
                 f"{self.component.name} was opened with debug=False, so it has no test endpoint"
             )
-        with self.guard:
-            self._bound(regression.run)(self.component, specification, self.names)
+        self._in_turn(regression.run)(self.component, specification, self.names)
 
     def _lacks(self, endpoint: str) -> Exception:
         text = f"{self.component.name} has no {endpoint}; it has {', '.join(self.names)}"
@@ -269,7 +271,8 @@ def _plain_shapes(value: Any) -> Any:
 
 def _renew_locks() -> None:
     for client in list(_all):
-        client.lock._at_fork_reinit()  # type: ignore[attr-defined]
+        if client._turns is not None:
+            client._turns.renew()
         client._making._at_fork_reinit()  # type: ignore[attr-defined]
 
 

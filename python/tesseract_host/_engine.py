@@ -16,7 +16,7 @@ from tesseract_host import _native
 
 # What the library registers itself as where the C host has started it.
 NAME = "tesseract_host._native._engine"
-REVISION = 2
+REVISION = 3
 
 
 def _load() -> tuple[ModuleType | None, str]:

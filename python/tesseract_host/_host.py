@@ -182,17 +182,17 @@ def open(
 
 def adopt(
     component: Component,
-    lock: Any = None,
+    turns: Any = None,
     run: Callable[..., Any] | None = None,
     life: object = None,
 ) -> HostComponent:
     """The very instance that this process has opened, seen by the host.
 
-    Calls by the host hold `lock`, a lock that its thread may hold already, unless it is None; they
-    are made by `run(function)`, unless that is None.  The host keeps `life` alive, and never closes
-    the component.
+    Calls by the host are made in `turns`, those of the compiled loader, unless it is None; and by
+    `run(function)`, unless that is None.  The host keeps `life` alive, and never closes the
+    component.
     """
-    offer = live.Live(component, lock, run, life)
+    offer = live.Live(component, turns, run, life)
     with live.offered(offer) as key:
         options = {"loader": "python", "live": key}
         return HostComponent(_opened(component.name, options, None))

@@ -68,7 +68,6 @@ class NativeClient:
         self._source = os.fspath(source)
         self._host = _host.open(source, {"loader": "native", **options}, log)
         self.name = self._host.name
-        self.guard: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
         offered = self.description["endpoints"]
         self.names = [
             name

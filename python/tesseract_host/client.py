@@ -64,7 +64,6 @@ class Tesseract:
     _way: Way
     _apply: Callable[[Mapping[str, Any]], Any]
     _call: Callable[..., Any]
-    _guard: Any
 
     def __init__(self, *_arguments: Any, **_keywords: Any) -> None:
         raise TypeError("a Tesseract is made by Tesseract.from_tesseract_api or .from_library")
@@ -206,7 +205,6 @@ class Tesseract:
         else:
             self._apply = client.caller("apply")
             self._call = client.call
-        self._guard = client.guard
         return self
 
     @classmethod
@@ -239,8 +237,7 @@ class Tesseract:
         """
         if run_id is not None:
             return self._call("apply", {"inputs": inputs}, run_id)  # type: ignore[no-any-return]
-        with self._guard:
-            return self._apply(inputs)  # type: ignore[no-any-return]
+        return self._apply(inputs)  # type: ignore[no-any-return]
 
     def jacobian(
         self,

@@ -1,7 +1,5 @@
 #include "adopted.h"
 
-#include "../../../python/ending/barrier.h"
-
 namespace tesseract::python {
 namespace {
 
@@ -34,9 +32,13 @@ std::unique_ptr<Adopted> Adopted::read(PyObject *live) {
   auto made = std::make_unique<Adopted>();
   try {
     made->life_ = attribute_or_null(live, "life");
-    made->acquire_ = attribute_or_null(live, "acquire");
-    made->release_ = attribute_or_null(live, "release");
     made->run_ = attribute_or_null(live, "run");
+    made->lock_ = attribute_or_null(live, "turns");
+    made->turns_ = made->lock_ ? turns_of(made->lock_) : nullptr;
+    if (made->lock_ && !made->turns_) {
+      PyErr_SetString(PyExc_TypeError, "turns must be None or a Turns");
+      throw PythonError{};
+    }
   } catch (const PythonError &) {
     made->drop();
     throw;
@@ -45,24 +47,9 @@ std::unique_ptr<Adopted> Adopted::read(PyObject *live) {
 }
 
 void Adopted::drop() {
-  Py_CLEAR(acquire_);
-  Py_CLEAR(release_);
+  Py_CLEAR(lock_);
   Py_CLEAR(run_);
   Py_CLEAR(life_);
-}
-
-Turn::Turn(const Adopted &adopted) : release_(adopted.release()) {
-  own(PyObject_CallNoArgs(adopted.acquire()));
-}
-
-Turn::~Turn() {
-  stop_if_asked_to_end();
-  Barrier barrier;
-  PyObject *done = PyObject_CallNoArgs(release_);
-  // In the child of a fork the lock is a new one, which nobody holds.
-  if (!done) PyErr_Clear();
-  Py_XDECREF(done);
-  barrier.pass();
 }
 
 int32_t send_to_thread(const Adopted &adopted, tesseract_frame *frame, int32_t (*body)(void *),

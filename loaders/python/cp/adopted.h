@@ -11,6 +11,7 @@
 
 #include "errors.h"
 #include "reference.h"
+#include "turns.h"
 
 namespace tesseract::python {
 
@@ -24,28 +25,14 @@ class Adopted {
   // alone.
   void drop();
 
-  PyObject *acquire() const { return acquire_; }
-  PyObject *release() const { return release_; }
+  Turns *turns() const { return turns_; }
   PyObject *run() const { return run_; }
 
  private:
-  PyObject *acquire_ = nullptr;  // of the client's lock; null: calls need not take turns
-  PyObject *release_ = nullptr;
+  PyObject *lock_ = nullptr;  // the client's; null: calls need not take turns, or `run` sees to it
+  Turns *turns_ = nullptr;    // the same
   PyObject *run_ = nullptr;   // runs a function on the component's thread; null: it has none
   PyObject *life_ = nullptr;  // keeps the component open
-};
-
-// Holds the client's lock, which the same thread may hold already.  Waits without the GIL.
-class Turn {
- public:
-  // Throws PythonError, where a handler of signals raised meanwhile.
-  explicit Turn(const Adopted &adopted);
-  ~Turn();
-  Turn(const Turn &) = delete;
-  Turn &operator=(const Turn &) = delete;
-
- private:
-  PyObject *release_;
 };
 
 // Has `body(data)`, which throws nothing, run on the component's thread; waits without the GIL.
@@ -66,9 +53,9 @@ int32_t on_thread(const Adopted *adopted, tesseract_frame *frame, Function funct
 template <typename Function>
 int32_t in_turn(const Adopted &adopted, tesseract_frame *frame, Function function) {
   if (adopted.run()) return on_thread(&adopted, frame, function);
-  if (!adopted.acquire()) return function();
+  if (!adopted.turns()) return function();
   return guarded(frame, [&]() -> int32_t {
-    const Turn turn(adopted);
+    const Turn turn(*adopted.turns());
     return function();
   });
 }

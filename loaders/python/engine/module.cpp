@@ -4,6 +4,7 @@
 
 #include "../../../python/arrays/device_array.h"
 #include "../cp/constructor.h"
+#include "../cp/turns.h"
 #include "check.h"
 #include "device_functions.h"
 #include "endpoint.h"
@@ -16,7 +17,7 @@ namespace {
 
 // As in tesseract_host/_engine.py.
 constexpr const char *kName = "tesseract_host._native._engine";
-constexpr long kRevision = 2;
+constexpr long kRevision = 3;
 
 // Runs a function and leaves the exception set where it throws.
 template <typename Function>
@@ -116,6 +117,8 @@ Ref module() {
   check(PyModule_AddObjectRef(fresh.get(), "Check", check_type.get()));
   const Ref state_type = create_state_type();
   check(PyModule_AddObjectRef(fresh.get(), "State", state_type.get()));
+  const Ref turns_type = create_turns_type();
+  check(PyModule_AddObjectRef(fresh.get(), "Turns", turns_type.get()));
   const Ref endpoint_type = create_endpoint_type();
   check(PyModule_AddObjectRef(fresh.get(), "Endpoint", endpoint_type.get()));
   auto *device_array = reinterpret_cast<PyObject *>(arrays::device_array_type());

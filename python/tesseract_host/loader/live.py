@@ -14,16 +14,15 @@ from tesseract_host.loader.failures import INVALID_ARGUMENT, NOT_FOUND, RequestE
 class Live:
     """A component with how its calls are made one at a time, as the compiled loader takes it.
 
-    `lock` is held around calls, unless it is None; `run(function)` runs them, unless it is None.
-    `life` is what keeps the component open.
+    They are made in `turns`, those of the compiled loader, unless it is None; `run(function)` runs
+    them, unless it is None.  `life` is what keeps the component open.
     """
 
     def __init__(
-        self, component: Component, lock: Any, run: Callable[..., Any] | None, life: object
+        self, component: Component, turns: Any, run: Callable[..., Any] | None, life: object
     ) -> None:
         self.component = component
-        self.acquire: Callable[[], Any] | None = None if lock is None else lock.acquire
-        self.release: Callable[[], Any] | None = None if lock is None else lock.release
+        self.turns = turns
         self.run = run
         self.life = life
 
