@@ -33,8 +33,10 @@ class Entry {
   }
   ~Entry() {
     if (held_ || !lives_) return;
-    python::depart();
+    python::Barrier barrier;  // what a thread-local object does when it dies may take the GIL away
     PyGILState_Release(state_);
+    barrier.pass();
+    python::depart();
   }
   Entry(const Entry &) = delete;
   Entry &operator=(const Entry &) = delete;
@@ -76,7 +78,10 @@ void free_log(void *data) {
   const std::unique_ptr<Log> log(static_cast<Log *>(data));
   if (!log->function) return;
   const Entry entry;
-  if (entry) Py_CLEAR(log->function);
+  if (!entry) return;
+  python::Barrier barrier;
+  Py_CLEAR(log->function);
+  barrier.pass();
 }
 
 int traverse(PyObject *self, visitproc visit, void *arg) {

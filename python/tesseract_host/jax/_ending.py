@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import os
 import threading
 import time
 from typing import Any
 
 import jax
+from jax.extend.backend import backends
 
 from tesseract_host.jax import _adapter
 
@@ -26,7 +28,7 @@ _lock = threading.Lock()
 # Python components by identity, and whether all their programs in the python lane; None: there are
 # none yet, but exported programs may come from elsewhere, which know no lanes.
 _inline: dict[str, bool | None] = {}
-_process = os.getpid()
+_process = 0  # where they are watched
 
 
 def watch(client: Any, inline: bool | None) -> None:
@@ -39,25 +41,41 @@ def watch(client: Any, inline: bool | None) -> None:
     if client.kind == "native":
         return
     with _lock:
+        if not _process:
+            # After that of the Python loader, which comes with the first module and ends all
+            # calls: what is registered last is run first.
+            atexit.register(_end)
+        if _process != os.getpid():
+            _inline.clear()  # a forked child has none of its parent's calls
+            _process = os.getpid()
         before = _inline.get(client.identity)
         _inline[client.identity] = before if inline is None else before is not False and inline
-        _process = os.getpid()
-        # Registered anew each time, so as to be run before the functions that were registered
-        # earlier: that of the Python loader, which comes with the first module, ends all calls.
-        atexit.unregister(_end)
-        atexit.register(_end)
 
 
 def _end() -> None:
     if os.getpid() != _process:
         return  # a forked child, which has none of XLA's threads
+    try:
+        _wait()
+    except BaseException:  # an interrupt
+        _keep_clients()
+        raise
+
+
+def _wait() -> None:
     with contextlib.suppress(Exception):  # JAX will say it
         jax.effects_barrier()
     if _adapter.missing():
         return
     library = _adapter.library()
-    names = [identity.encode() for identity, inline in _inline.items() if not inline]
+    names = [identity.encode() for identity, inline in _inline.copy().items() if not inline]
     for name in names:
         library.tesseract_jax_remove(name, len(name))
     while any(library.tesseract_jax_running(name, len(name)) for name in names):
         time.sleep(0.001)
+
+
+def _keep_clients() -> None:
+    """Has XLA's clients never end, and so wait for no thread that is in a call for ever."""
+    for client in set(backends().values()):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(client))
