@@ -15,8 +15,9 @@ namespace {
 
 pthread_t ending_thread{};
 
-// Stays in Python.  Who comes counts itself before it looks whether Python ends, and who ends Python
-// looks at the count after it has said so: either the one is turned away, or the other sees it.
+// Stays in Python.  Who comes counts itself before it looks whether Python ends, and who ends
+// Python looks at the count after it has said so: either the one is turned away, or the other sees
+// it.
 std::atomic<int64_t> stays{0};
 
 constexpr const char *kSource = R"(
@@ -43,6 +44,9 @@ def end():
         (counted and inside()) or in_python(dict(threading._active), own)
     ):
         time.sleep(0.001)
+    joining = sys.modules.get("tesseract_host.jax._ending")  # XLA will join its threads
+    if counted and joining:
+        joining.wait_while(inside)
 )";
 
 PyObject *begin(PyObject *, PyObject *) {
