@@ -33,9 +33,7 @@ class Entry {
   }
   ~Entry() {
     if (held_ || !lives_) return;
-    python::Barrier barrier;  // what a thread-local object does when it dies may take the GIL away
-    PyGILState_Release(state_);
-    barrier.pass();
+    leave();
     python::depart();
   }
   Entry(const Entry &) = delete;
@@ -45,6 +43,13 @@ class Entry {
   explicit operator bool() const { return lives_; }
 
  private:
+  // What a thread-local object does when it dies may take the GIL away for ever.
+  void leave() const {
+    python::Barrier barrier;
+    PyGILState_Release(state_);
+    barrier.pass();
+  }
+
   const bool held_;
   bool lives_;
   PyGILState_STATE state_{};
