@@ -14,6 +14,8 @@
 
 #include <utility>
 
+#include "../ending/barrier.h"
+
 namespace tesseract::binding {
 
 // Thrown where a function of Python's failed and its exception is set.
@@ -56,11 +58,17 @@ inline void check(int result) {
 class Unlocked {
  public:
   Unlocked() : state_(PyEval_SaveThread()) {}
-  ~Unlocked() { PyEval_RestoreThread(state_); }
+  ~Unlocked() { resume(); }
   Unlocked(const Unlocked &) = delete;
   Unlocked &operator=(const Unlocked &) = delete;
 
  private:
+  void resume() const {
+    python::Barrier barrier;
+    PyEval_RestoreThread(state_);
+    barrier.pass();
+  }
+
   PyThreadState *state_;
 };
 

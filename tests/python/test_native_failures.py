@@ -304,3 +304,31 @@ def test_python_ends_while_what_a_log_function_keeps_for_its_thread_is_freed() -
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+RETURNING = """
+import threading
+tesseract = Tesseract.from_library({file!r})
+inputs = {{"x": [1.0] * 100_000}}
+def call():
+    while True:
+        tesseract.apply(inputs)
+for _ in range(3):
+    threading.Thread(target=call, daemon=True).start()
+time.sleep(0.1)
+class Slow:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.2)
+sys.slow = Slow()  # calls return while Python ends
+"""
+
+
+def test_python_ends_while_daemon_threads_return_from_calls() -> None:
+    package = str(Path(__file__).parents[2] / "python")
+    file = str(native.plugin("stateful"))
+    program = (TALKING.partition("heard")[0] + RETURNING).format(package=package, file=file)
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

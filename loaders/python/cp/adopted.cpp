@@ -57,6 +57,10 @@ Turn::Turn(const Adopted &adopted) : release_(adopted.release()) {
 
 Turn::~Turn() {
   stop_if_asked_to_end();
+  end();
+}
+
+void Turn::end() const {
   Barrier barrier;
   PyObject *done = PyObject_CallNoArgs(release_);
   // In the child of a fork the lock is a new one, which nobody holds.

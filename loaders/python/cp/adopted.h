@@ -45,6 +45,8 @@ class Turn {
   Turn &operator=(const Turn &) = delete;
 
  private:
+  void end() const;
+
   PyObject *release_;
 };
 

@@ -44,15 +44,17 @@ class Entry {
 class Pause {
  public:
   Pause() : state_(PyEval_SaveThread()) {}
-  ~Pause() {
-    Barrier barrier;
-    PyEval_RestoreThread(state_);
-    barrier.pass();
-  }
+  ~Pause() { resume(); }
   Pause(const Pause &) = delete;
   Pause &operator=(const Pause &) = delete;
 
  private:
+  void resume() const {
+    Barrier barrier;
+    PyEval_RestoreThread(state_);
+    barrier.pass();
+  }
+
   PyThreadState *state_;
 };
 
