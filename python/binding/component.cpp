@@ -193,11 +193,13 @@ PyType_Spec specification = {
 
 // Null where nobody listens.
 Log *make_log(PyObject *function) {
-  if (function == Py_None) return nullptr;
+  return function == Py_None ? nullptr : new Log{Py_NewRef(function)};
+}
+
+void watch_end_once() {
   static bool watched = false;
   if (!watched && !python::watch_end()) throw PythonError{};
   watched = true;
-  return new Log{Py_NewRef(function)};
 }
 
 }  // namespace
@@ -211,6 +213,7 @@ PyObject *open_component(PyObject *, PyObject *arguments) {
                           &function)) {
       throw PythonError{};
     }
+    watch_end_once();
     Ref object = own(type->tp_alloc(type, 0));
     auto *component = reinterpret_cast<Component *>(object.get());
     Log *log = make_log(function);

@@ -309,12 +309,13 @@ def test_python_ends_while_what_a_log_function_keeps_for_its_thread_is_freed() -
 RETURNING = """
 import threading
 tesseract = Tesseract.from_library({file!r})
-inputs = {{"x": [1.0] * 100_000}}
+inputs = {{"x": [1.0] * {length}}}
 def call():
     while True:
         tesseract.apply(inputs)
 for _ in range(3):
     threading.Thread(target=call, daemon=True).start()
+sys.setswitchinterval({interval})
 time.sleep(0.1)
 class Slow:
     def __del__(self, sleep=time.sleep):
@@ -323,11 +324,17 @@ sys.slow = Slow()  # calls return while Python ends
 """
 
 
-def test_python_ends_while_daemon_threads_return_from_calls() -> None:
+@pytest.mark.parametrize(
+    ("plugin", "length", "interval"),
+    [("stateful", 100_000, 0.005), ("values", 1, 1e-6)],
+    ids=["from the component", "from Python code that their calls ran"],
+)
+def test_python_ends_while_daemon_threads_return(plugin: str, length: int, interval: float) -> None:
     package = str(Path(__file__).parents[2] / "python")
-    file = str(native.plugin("stateful"))
-    program = (TALKING.partition("heard")[0] + RETURNING).format(package=package, file=file)
-    for _ in range(3):
+    program = (TALKING.partition("heard")[0] + RETURNING).format(
+        package=package, file=str(native.plugin(plugin)), length=length, interval=interval
+    )
+    for _ in range(5):
         done = subprocess.run(
             [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
         )
