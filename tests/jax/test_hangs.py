@@ -111,6 +111,11 @@ def test_a_call_by_a_native_component_is_finished(tmp_path: Path) -> None:
     assert ends_otherwise(tmp_path, "nested", 2.5) == 1
 
 
+def test_programs_with_effects_are_run_where_a_native_component_came_first(tmp_path: Path) -> None:
+    jax_support.plugin("stateful")
+    assert ends_otherwise(tmp_path, "after_a_native_one", 0.3) == 3
+
+
 def test_a_call_from_an_atexit_function_is_finished(tmp_path: Path) -> None:
     assert ends_otherwise(tmp_path, "in_an_atexit_function", 2.5) == 1
 

@@ -32,6 +32,7 @@ _lock = threading.Lock()
 # none yet, but exported programs may come from elsewhere, which know no lanes.
 _inline: dict[str, bool | None] = {}
 _process = 0  # where they are watched
+_registered: set[bool] = set()  # for native components, for Python ones
 
 
 def watch(client: Any, inline: bool | None) -> None:
@@ -42,14 +43,16 @@ def watch(client: Any, inline: bool | None) -> None:
     """
     global _process
     with _lock:
-        if not _process:
-            # After that of the Python loader, which comes with the first module and ends all
+        native = client.kind == "native"
+        if native not in _registered:
+            # Also after that of the Python loader, which comes with the first module and ends all
             # calls: what is registered last is run first.
             atexit.register(_end)
+            _registered.add(native)
         if _process != os.getpid():
             _inline.clear()  # a forked child has none of its parent's calls
             _process = os.getpid()
-        if client.kind == "native":
+        if native:
             return
         before = _inline.get(client.identity)
         _inline[client.identity] = before if inline is None else before is not False and inline

@@ -52,6 +52,15 @@ def nested() -> None:
     start(register(Tesseract.from_library(file, options={"inner": str(SOURCE)})))
 
 
+def after_a_native_one() -> None:
+    """Three programs with effects, and a native component was used before the module."""
+    register(Tesseract.from_library(PLUGINS / "libstateful.so"))
+    function = program_of(register(opened(), lane="native", stateful=True))
+    x = jnp.ones(3)
+    for _ in range(3):
+        x = function(x)
+
+
 def in_an_atexit_function() -> None:
     """Where the program is compiled, too."""
     tesseract = opened()
