@@ -45,7 +45,8 @@ TESSERACT_EXPORT int32_t tesseract_jax_run(uint64_t key, const DLTensor *const *
 TESSERACT_EXPORT void tesseract_jax_free(char *message);
 
 /* Who is told that outputs that are no arrays differ from what the spec expects, once for each
- * prepared call; null: nobody.  The text is borrowed.  Called on the thread of the call. */
+ * prepared call; null: nobody, and it returns when nobody is being told any more.  The text is
+ * borrowed.  Called on the thread of the call. */
 TESSERACT_EXPORT void tesseract_jax_on_difference(void (*warn)(const char *text, uint64_t length));
 
 /* How many calls of an endpoint were run since the identity was first added, failed ones included

@@ -1,5 +1,8 @@
 #include "prepared.h"
 
+#include <chrono>
+#include <thread>
+
 #include "batch.h"
 #include "no_flushing.h"
 
@@ -8,6 +11,18 @@ namespace {
 
 std::atomic<uint64_t> existing{0};
 std::atomic<Warn> warning{nullptr};
+std::atomic<uint64_t> telling{0};
+
+// Counts itself before it reads `warning`: whoever changes that sees it, or it sees the change.
+class Telling {
+ public:
+  Telling() { telling.fetch_add(1); }
+  ~Telling() { telling.fetch_sub(1); }
+  Telling(const Telling &) = delete;
+  Telling &operator=(const Telling &) = delete;
+
+  const Warn warn = warning;
+};
 
 // Rank and dtype as they lie in DLTensor.
 inline uint64_t word_of(const DLTensor &tensor) {
@@ -93,6 +108,7 @@ std::string described(uint64_t word) {
 
 void on_difference(Warn warn) {
   warning = warn;
+  while (!warn && telling > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 uint64_t Prepared::count() {
@@ -218,8 +234,8 @@ void Prepared::run_batch(const Arrays &arrays) const {
 }
 
 void Prepared::compare(const tesseract_result *result) const {
-  const Warn warn = warning;
-  if (!warn || told_) return;
+  const Telling who;
+  if (!who.warn || told_) return;
   uint64_t length = 0;
   const char *json = tesseract_result_json(result, &length);
   const std::optional<Json> found = parse_json({json, length});
@@ -227,7 +243,7 @@ void Prepared::compare(const tesseract_result *result) const {
   if (text.empty() || told_.exchange(true)) return;
   const std::string whole =
       place_ + "outputs that are no arrays differ from what abstract_eval promised: " + text;
-  warn(whole.data(), whole.size());
+  who.warn(whole.data(), whole.size());
 }
 
 }  // namespace tesseract::jax

@@ -33,8 +33,8 @@ class Entry {
   }
   ~Entry() {
     if (held_ || !lives_) return;
+    leave();
     python::depart();
-    PyGILState_Release(state_);
   }
   Entry(const Entry &) = delete;
   Entry &operator=(const Entry &) = delete;
@@ -43,6 +43,13 @@ class Entry {
   explicit operator bool() const { return lives_; }
 
  private:
+  // What a thread-local object does when it dies may take the GIL away for ever.
+  void leave() const {
+    python::Barrier barrier;
+    PyGILState_Release(state_);
+    barrier.pass();
+  }
+
   const bool held_;
   bool lives_;
   PyGILState_STATE state_{};
@@ -76,7 +83,10 @@ void free_log(void *data) {
   const std::unique_ptr<Log> log(static_cast<Log *>(data));
   if (!log->function) return;
   const Entry entry;
-  if (entry) Py_CLEAR(log->function);
+  if (!entry) return;
+  python::Barrier barrier;
+  Py_CLEAR(log->function);
+  barrier.pass();
 }
 
 int traverse(PyObject *self, visitproc visit, void *arg) {
@@ -183,11 +193,13 @@ PyType_Spec specification = {
 
 // Null where nobody listens.
 Log *make_log(PyObject *function) {
-  if (function == Py_None) return nullptr;
+  return function == Py_None ? nullptr : new Log{Py_NewRef(function)};
+}
+
+void watch_end_once() {
   static bool watched = false;
   if (!watched && !python::watch_end()) throw PythonError{};
   watched = true;
-  return new Log{Py_NewRef(function)};
 }
 
 }  // namespace
@@ -201,6 +213,7 @@ PyObject *open_component(PyObject *, PyObject *arguments) {
                           &function)) {
       throw PythonError{};
     }
+    watch_end_once();
     Ref object = own(type->tp_alloc(type, 0));
     auto *component = reinterpret_cast<Component *>(object.get());
     Log *log = make_log(function);

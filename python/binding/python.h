@@ -14,6 +14,8 @@
 
 #include <utility>
 
+#include "../ending/ending.h"
+
 namespace tesseract::binding {
 
 // Thrown where a function of Python's failed and its exception is set.
@@ -27,17 +29,25 @@ class Ref {
   explicit Ref(PyObject *object) : object_(object) {}
   Ref(Ref &&other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
   Ref &operator=(Ref &&other) noexcept {
-    PyObject *old = std::exchange(object_, std::exchange(other.object_, nullptr));
-    Py_XDECREF(old);
+    drop(std::exchange(object_, std::exchange(other.object_, nullptr)));
     return *this;
   }
-  ~Ref() { Py_XDECREF(object_); }
+  ~Ref() { drop(object_); }
 
   PyObject *get() const { return object_; }
   PyObject *release() { return std::exchange(object_, nullptr); }
   explicit operator bool() const { return object_ != nullptr; }
 
  private:
+  // What an object does when it dies may take the GIL away for ever, and so may what came before.
+  static void drop(PyObject *object) {
+    if (!object) return;
+    python::stop_if_asked_to_end();
+    python::Barrier barrier;
+    Py_DECREF(object);
+    barrier.pass();
+  }
+
   PyObject *object_ = nullptr;
 };
 
@@ -56,11 +66,17 @@ inline void check(int result) {
 class Unlocked {
  public:
   Unlocked() : state_(PyEval_SaveThread()) {}
-  ~Unlocked() { PyEval_RestoreThread(state_); }
+  ~Unlocked() { resume(); }
   Unlocked(const Unlocked &) = delete;
   Unlocked &operator=(const Unlocked &) = delete;
 
  private:
+  void resume() const {
+    python::Barrier barrier;
+    PyEval_RestoreThread(state_);
+    barrier.pass();
+  }
+
   PyThreadState *state_;
 };
 

@@ -1,4 +1,4 @@
-// What stops a thread that Python asks to end, by unwinding it; see cp/ending.h.
+// What stops a thread that Python asks to end, by unwinding it; see ending.h.
 #pragma once
 
 #include <tesseract_host/loader.h>
@@ -22,7 +22,8 @@ inline void find_lose_thread(const tesseract_host_table &host) {
 }
 
 // Stands around a call of Python's API: what is asked to end in it gets no further than here. Costs
-// nothing where nothing is unwound.
+// nothing where nothing is unwound.  In a function of its own where the caller must not throw, as
+// destructors mustn't: compilers leave out what there would be to do before they terminate.
 class Barrier {
  public:
   Barrier() = default;

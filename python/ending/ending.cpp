@@ -15,11 +15,10 @@ namespace {
 
 pthread_t ending_thread{};
 
-// Who comes counts itself before it looks whether Python ends, and who ends Python looks at the
-// counts after it has said so: either the one is turned away, or the other sees it.
-std::atomic<uint64_t> arrivals{0};
-std::atomic<uint64_t> refusals{0};
-uint64_t departures = 0;  // guarded by the GIL
+// Stays in Python.  Who comes counts itself before it looks whether Python ends, and who ends
+// Python looks at the count after it has said so: either the one is turned away, or the other sees
+// it.
+std::atomic<int64_t> stays{0};
 
 constexpr const char *kSource = R"(
 import os, sys, threading, time
@@ -45,6 +44,9 @@ def end():
         (counted and inside()) or in_python(dict(threading._active), own)
     ):
         time.sleep(0.001)
+    joining = sys.modules.get("tesseract_host.jax._ending")  # XLA will join its threads
+    if counted and joining:
+        joining.wait_while(inside)
 )";
 
 PyObject *begin(PyObject *, PyObject *) {
@@ -54,7 +56,7 @@ PyObject *begin(PyObject *, PyObject *) {
 }
 
 PyObject *inside(PyObject *, PyObject *) {
-  return PyBool_FromLong(arrivals - refusals != departures);
+  return PyBool_FromLong(stays != 0);
 }
 
 PyMethodDef functions[] = {
@@ -99,15 +101,15 @@ bool is_ending_elsewhere() {
 }
 
 bool arrive() {
-  arrivals.fetch_add(1);
+  stays.fetch_add(1);
   if (!interpreter_ends || !is_ending_elsewhere()) [[likely]]
     return true;
-  refusals.fetch_add(1);
+  stays.fetch_sub(1);
   return false;
 }
 
 void depart() {
-  departures++;
+  stays.fetch_sub(1);
 }
 
 bool is_asked_to_end() {

@@ -36,7 +36,7 @@ bool is_ending_elsewhere();
 //
 // False: Python is ending, and the thread may not enter.
 bool arrive();
-// GIL held.
+// [any], when nothing of the stay is left but to give up the GIL, or not even that.
 void depart();
 
 // True on a thread that may not call Python: not the one that ends the interpreter.

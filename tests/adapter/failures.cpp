@@ -1,4 +1,8 @@
 // What is wrong with a call, and in which words that is told.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "../native/puppet.h"
 #include "frame.h"
 
@@ -363,6 +367,22 @@ TEST_F(Expectations, NotMet) {
     EXPECT_NE(differences[0].find(text), std::string::npos) << differences[0];
     EXPECT_NE(differences[0].find("puppet: apply"), std::string::npos) << differences[0];
   }
+}
+
+// Whoever is told may be freed then.
+TEST_F(Expectations, NobodyIsBeingToldAnyMore) {
+  static std::atomic<bool> begun, done;
+  begun = done = false;
+  tesseract_jax_on_difference([](const char *, uint64_t) {
+    begun = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    done = true;
+  });
+  std::thread thread([this] { call(R"({})"); });
+  while (!begun) std::this_thread::yield();
+  tesseract_jax_on_difference(nullptr);
+  EXPECT_TRUE(done);
+  thread.join();
 }
 
 TEST_F(Expectations, OfNobody) {

@@ -92,6 +92,38 @@ def test_programs_with_effects_are_all_run_at_the_end(lane: str, tmp_path: Path)
     assert called_at_the_end(tmp_path, lane, "stateful", 5, 0.3) == 5
 
 
+def ends_otherwise(path: Path, how: str, seconds: float) -> int:
+    """How often a component was called whose call takes some seconds."""
+    record = path / "record"
+    out = jax_processes.run(
+        "ends_otherwise.py", how, limit=60, SECONDS=str(seconds), RECORD=str(record)
+    )
+    assert out == "the end\n"
+    return len(record.read_text().splitlines()) if record.exists() else 0
+
+
+def test_an_interrupt_ends_the_waiting_and_the_process(tmp_path: Path) -> None:
+    assert ends_otherwise(tmp_path, "interrupted", 1000) == 0
+
+
+def test_a_call_by_a_native_component_is_finished(tmp_path: Path) -> None:
+    jax_support.plugin("nested")
+    assert ends_otherwise(tmp_path, "nested", 2.5) == 1
+
+
+def test_programs_with_effects_are_run_where_a_native_component_came_first(tmp_path: Path) -> None:
+    jax_support.plugin("stateful")
+    assert ends_otherwise(tmp_path, "after_a_native_one", 0.3) == 3
+
+
+def test_a_call_from_an_atexit_function_is_finished(tmp_path: Path) -> None:
+    assert ends_otherwise(tmp_path, "in_an_atexit_function", 2.5) == 1
+
+
+def test_a_child_does_not_wait_for_calls_of_its_parent(tmp_path: Path) -> None:
+    assert ends_otherwise(tmp_path, "forked", 4) == 1
+
+
 # ---- Serial components --------------------------------------------------------------------------
 
 

@@ -271,3 +271,71 @@ def test_python_ends_while_a_component_logs_that_joins_its_thread(interval: floa
             [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
         )
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+SLOW_LOCALS = """
+import ctypes, threading
+begun, local = threading.Event(), threading.local()
+class Slow:
+    def __init__(self, seconds):
+        self.seconds = seconds
+    def __del__(self, begin=begun.set, sleep=time.sleep):
+        begin()
+        sleep(self.seconds)
+def listen(level, line):
+    local.slow = Slow(1.5)
+tesseract = Tesseract.from_library({file!r}, log=listen)
+begun.wait()
+sys.slow = Slow(1)  # Python is still about to end then
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(tesseract))  # nobody joins the thread
+"""
+
+
+def test_python_ends_while_what_a_log_function_keeps_for_its_thread_is_freed() -> None:
+    """Which happens as the thread leaves Python; for longer than anybody waits."""
+    package = str(Path(__file__).parents[2] / "python")
+    file = str(native.plugin("talkative"))
+    program = TALKING.partition("heard")[0] + SLOW_LOCALS
+    done = subprocess.run(
+        [sys.executable, "-c", program.format(package=package, file=file)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+RETURNING = """
+import threading
+tesseract = Tesseract.from_library({file!r})
+inputs = {{"x": [1.0] * {length}}}
+def call():
+    while True:
+        tesseract.apply(inputs)
+for _ in range(3):
+    threading.Thread(target=call, daemon=True).start()
+sys.setswitchinterval({interval})
+time.sleep(0.1)
+class Slow:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.2)
+sys.slow = Slow()  # calls return while Python ends
+"""
+
+
+@pytest.mark.parametrize(
+    ("plugin", "length", "interval"),
+    [("stateful", 100_000, 0.005), ("values", 1, 1e-6)],
+    ids=["from the component", "from Python code that their calls ran"],
+)
+def test_python_ends_while_daemon_threads_return(plugin: str, length: int, interval: float) -> None:
+    package = str(Path(__file__).parents[2] / "python")
+    program = (TALKING.partition("heard")[0] + RETURNING).format(
+        package=package, file=str(native.plugin(plugin)), length=length, interval=interval
+    )
+    for _ in range(5):
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

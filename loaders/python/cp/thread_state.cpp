@@ -98,12 +98,16 @@ void make_kept_state() {
 
 }  // namespace
 
-bool interpreter_lives() {
+bool is_finalizing() {
 #if PY_VERSION_HEX >= 0x030D0000
-  return !lost_to_fork && !is_ending_elsewhere() && Py_IsInitialized() && !Py_IsFinalizing();
+  return Py_IsFinalizing();
 #else
-  return !lost_to_fork && !is_ending_elsewhere() && Py_IsInitialized() && !_Py_IsFinalizing();
+  return _Py_IsFinalizing();
 #endif
+}
+
+bool interpreter_lives() {
+  return !lost_to_fork && !is_ending_elsewhere() && Py_IsInitialized() && !is_finalizing();
 }
 
 bool is_forked_child() {

@@ -11,6 +11,10 @@ namespace tesseract::python {
 // not in a forked child.  [any]
 bool interpreter_lives();
 
+// True once Python has left its atexit functions behind: no thread but the one that ends it runs
+// Python code any more.  [any]
+bool is_finalizing();
+
 // From here on the child of a fork has no interpreter: a thread that is no more may have held the
 // GIL, and any lock.  Once per process, before the first Entry.
 void watch_forks();
@@ -44,15 +48,17 @@ class Entry {
 class Pause {
  public:
   Pause() : state_(PyEval_SaveThread()) {}
-  ~Pause() {
-    Barrier barrier;
-    PyEval_RestoreThread(state_);
-    barrier.pass();
-  }
+  ~Pause() { resume(); }
   Pause(const Pause &) = delete;
   Pause &operator=(const Pause &) = delete;
 
  private:
+  void resume() const {
+    Barrier barrier;
+    PyEval_RestoreThread(state_);
+    barrier.pass();
+  }
+
   PyThreadState *state_;
 };
 

@@ -50,8 +50,8 @@ class Gate {
 }  // namespace
 
 void Turns::wait(unsigned long me) {
-  if (!interpreter_lives()) {  // and neither does the thread whose turn it is
-    PyErr_SetString(PyExc_RuntimeError, "a call of another thread goes on while Python ends");
+  if (is_finalizing()) {  // the turn of a thread that won't end it
+    PyErr_SetString(PyExc_RuntimeError, "Python ends, and a call of another thread was cut off");
     throw PythonError{};
   }
   const Gate gate;

@@ -114,6 +114,7 @@ def _warn_of_difference(text: int, length: int) -> None:
 
 
 _on_difference = _Warn(_warn_of_difference)
+NOBODY = _Warn()  # to be told
 
 
 def add(client: Any) -> str:

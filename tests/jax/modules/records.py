@@ -1,4 +1,4 @@
-"""y = x + 1, slowly; then a line is written to a file, both as the environment says."""
+"""y = x + a, slowly; then a line is written to a file, both as the environment says."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tesseract_core.runtime import Array, Float64
 
 class InputSchema(BaseModel):
     x: Array[(None,), Float64]
+    a: Float64 = 1.0
 
 
 class OutputSchema(BaseModel):
@@ -21,7 +22,7 @@ def apply(inputs: InputSchema) -> OutputSchema:
     time.sleep(float(os.environ["SECONDS"]))
     with open(os.environ["RECORD"], "a") as file:
         file.write("called\n")
-    return OutputSchema(y=inputs.x + 1)
+    return OutputSchema(y=inputs.x + inputs.a)
 
 
 def abstract_eval(abstract_inputs):
