@@ -15,7 +15,7 @@ namespace host {
 namespace {
 
 constexpr size_t most_leaves = 10000;
-constexpr size_t most_axes = 64;
+constexpr size_t most_dims = 64;
 constexpr uint64_t largest_alignment = 4096;
 
 [[noreturn]] void refuse(const std::string &why) {
@@ -265,7 +265,7 @@ class TableReader {
       leaf.any_rank = true;
       return;
     }
-    if (!shape->is_array() || shape->size() > most_axes)
+    if (!shape->is_array() || shape->size() > most_dims)
       reader.wrong("shape", "a list of at most 64 lengths, or null");
     for (const Json &length : *shape) {
       Dim dim;

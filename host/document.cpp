@@ -10,7 +10,7 @@
 namespace host {
 namespace {
 
-[[noreturn]] void fail(std::string_view path, const std::string &why) {
+[[noreturn]] void refuse(std::string_view path, const std::string &why) {
   throw Failure(TESSERACT_ERROR_SCHEMA, "input " + quote(path) + why, path);
 }
 
@@ -72,8 +72,8 @@ class DocumentReader {
     for (const ValueLeaf &leaf : table_.values) read_value(leaf);
     Path leftover;
     if (find_leftover(root_, leftover, false))
-      fail(format_path(leftover), " is unknown; the inputs are " + list_paths(table_));
-    if (!missing_.empty()) fail(missing_, why_missing_);
+      refuse(format_path(leftover), " is unknown; the inputs are " + list_paths(table_));
+    if (!missing_.empty()) refuse(missing_, why_missing_);
     document_.text = dump_json(rest_);
     return std::move(document_);
   }
@@ -85,7 +85,7 @@ class DocumentReader {
     const bool tensor = tensors_.contains(index);
     if (value && tensor) {
       if (value->is_null() && leaf.pattern.back().kind == Segment::Kind::index) return;
-      fail(leaf.path, " is given both as a tensor and in the JSON");
+      refuse(leaf.path, " is given both as a tensor and in the JSON");
     }
     if (tensor) return;
     if (value && !(value->is_null() && !leaf.required)) {
@@ -123,7 +123,7 @@ class DocumentReader {
   void read_value(const ValueLeaf &leaf) {
     Json *value = const_cast<Json *>(find(root_, leaf.pattern));
     if (value) {
-      if (const std::string why = value_misfit(leaf, *value); !why.empty()) fail(leaf.path, why);
+      if (const std::string why = value_misfit(leaf, *value); !why.empty()) refuse(leaf.path, why);
       place(rest_, leaf.pattern) = std::move(*value);
       *value = taken;
     } else if (leaf.default_value) {
@@ -197,8 +197,8 @@ void check_holes(const Json &root, const std::set<std::string> &tensor_paths) {
     for (const uint64_t index : indices) {
       if (index > next) {
         const std::string hole = text + ".[" + std::to_string(next) + "]";
-        fail(hole,
-             " is missing, but " + quote(text + ".[" + std::to_string(index) + "]") + " is given");
+        refuse(hole, " is missing, but " + quote(text + ".[" + std::to_string(index) + "]") +
+                         " is given");
       }
       next = std::max(next, index + 1);
     }
@@ -214,7 +214,7 @@ std::string check_document(std::string_view text, const std::set<std::string> &t
     const Json *value = find(root, path);
     if (!value) continue;
     if (value->is_null() && path.back().kind == Segment::Kind::index) continue;
-    fail(text_path, " is given both as a tensor and in the JSON");
+    refuse(text_path, " is given both as a tensor and in the JSON");
   }
   check_holes(root, tensor_paths);
   return text.empty() ? "{}" : std::string(text);

@@ -8,7 +8,7 @@ struct Named {
   DLDataType dtype;
 };
 
-constexpr Named names[] = {
+constexpr Named known_dtypes[] = {
     {"float16", {kDLFloat, 16, 1}},
     {"bfloat16", {kDLBfloat, 16, 1}},
     {"float32", {kDLFloat, 32, 1}},
@@ -50,7 +50,7 @@ int kind(const DLDataType &dtype) {
 }  // namespace
 
 std::optional<DLDataType> dtype_named(std::string_view name) {
-  for (const Named &named : names)
+  for (const Named &named : known_dtypes)
     if (name == named.name) return named.dtype;
   return std::nullopt;
 }
@@ -58,21 +58,22 @@ std::optional<DLDataType> dtype_named(std::string_view name) {
 const std::string &dtype_names() {
   static const std::string &list = *new std::string([] {
     std::string text;
-    for (const Named &named : names) text += (text.empty() ? "" : ", ") + std::string(named.name);
+    for (const Named &named : known_dtypes)
+      text += (text.empty() ? "" : ", ") + std::string(named.name);
     return text;
   }());
   return list;
 }
 
 std::string dtype_name(const DLDataType &dtype) {
-  for (const Named &named : names)
+  for (const Named &named : known_dtypes)
     if (same_dtype(dtype, named.dtype)) return named.name;
   return "dtype(code " + std::to_string(dtype.code) + ", " + std::to_string(dtype.bits) +
          " bits, " + std::to_string(dtype.lanes) + " lanes)";
 }
 
 uint32_t dtype_size(const DLDataType &dtype) {
-  for (const Named &named : names)
+  for (const Named &named : known_dtypes)
     if (same_dtype(dtype, named.dtype)) return dtype.bits / 8u;
   return 0;
 }

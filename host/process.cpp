@@ -54,7 +54,7 @@ bool register_membarrier() {
 
 ForkHandlers fork_handlers;
 
-void before_fork() {
+void registry_before_fork() {
   fork_handlers.before();
   registry().mutex.lock();
 }
@@ -161,7 +161,7 @@ void install_fork_handlers(const ForkHandlers &handlers) {
   std::call_once(once, [&] {
     fork_handlers = handlers;
     fence_all_threads();  // registers, while it is cheap
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    pthread_atfork(registry_before_fork, after_fork_in_parent, after_fork_in_child);
   });
 }
 

@@ -11,7 +11,7 @@
 namespace host {
 namespace {
 
-constexpr int64_t most_leaves = 1 << 20;
+constexpr int64_t most_given = 1 << 20;
 
 enum class Side { input, output };
 
@@ -97,7 +97,7 @@ class SignatureReader {
 
   std::vector<GivenLeaf> read_items(const tesseract_leaves &leaves, Side side, const char *name) {
     std::vector<GivenLeaf> read;
-    if (leaves.count > most_leaves)
+    if (leaves.count > most_given)
       throw Failure(TESSERACT_ERROR_INVALID_ARGUMENT, std::string(name) + " has too many leaves");
     if (leaves.count > 0) require(leaves.items, (std::string(name) + ".items").c_str());
     std::set<std::string> seen;

@@ -10,7 +10,7 @@ namespace host {
 namespace {
 
 // Keys in the order of writing.
-using Document = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 struct EndpointText {
   int32_t endpoint;
@@ -29,11 +29,11 @@ constexpr EndpointText endpoint_texts[] = {
 };
 
 // A value in a document that everybody can read: what is not finite becomes null.
-Document readable(const Json &json) {
+OrderedJson readable(const Json &json) {
   double ignored;
   if (non_finite(json, &ignored)) return nullptr;
-  if (!json.is_structured()) return Document::parse(json.dump());
-  Document copy = json.is_array() ? Document::array() : Document::object();
+  if (!json.is_structured()) return OrderedJson::parse(json.dump());
+  OrderedJson copy = json.is_array() ? OrderedJson::array() : OrderedJson::object();
   for (const auto &[key, value] : json.items())
     if (json.is_array())
       copy.push_back(readable(value));
@@ -42,45 +42,45 @@ Document readable(const Json &json) {
   return copy;
 }
 
-Document reference(const std::string &schema) {
+OrderedJson reference(const std::string &schema) {
   return {{"$ref", "#/components/schemas/" + schema}};
 }
 
-Document array_schema(const ArrayLeaf &leaf) {
-  Document dtypes = Document::array();
+OrderedJson array_schema(const ArrayLeaf &leaf) {
+  OrderedJson dtypes = OrderedJson::array();
   constexpr const char *all[] = {"bool",    "int8",    "int16",     "int32",     "int64",
                                  "uint8",   "uint16",  "uint32",    "uint64",    "float16",
                                  "float32", "float64", "complex64", "complex128"};
   for (const char *name : all)
     if (!leaf.dtype || dtype_castable(*dtype_named(name), *leaf.dtype)) dtypes.push_back(name);
-  Document shape = {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}};
+  OrderedJson shape = {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}};
   if (!leaf.any_rank) {
     shape["minItems"] = leaf.dims.size();
     shape["maxItems"] = leaf.dims.size();
-    Document axes = Document::array();
+    OrderedJson axes = OrderedJson::array();
     for (const Dim &dim : leaf.dims) {
-      Document axis = {{"type", "integer"}};
-      if (dim.length >= 0) axis["enum"] = Document::array({1, dim.length});
+      OrderedJson axis = {{"type", "integer"}};
+      if (dim.length >= 0) axis["enum"] = OrderedJson::array({1, dim.length});
       axes.push_back(axis);
     }
     if (!axes.empty()) shape["prefixItems"] = axes;
   }
   return {{"type", "object"},
           {"array_flags",
-           leaf.differentiable ? Document::array({"DIFFERENTIABLE"}) : Document::array()},
+           leaf.differentiable ? OrderedJson::array({"DIFFERENTIABLE"}) : OrderedJson::array()},
           {"properties",
            {{"object_type", {{"const", "array"}, {"type", "string"}}},
             {"shape", shape},
             {"dtype", {{"type", "string"}, {"enum", dtypes}}},
             {"data",
              {{"anyOf",
-               Document::array({reference("Base64ArrayData"), reference("JsonArrayData")})}}}}},
-          {"required", Document::array({"shape", "dtype", "data"})},
+               OrderedJson::array({reference("Base64ArrayData"), reference("JsonArrayData")})}}}}},
+          {"required", OrderedJson::array({"shape", "dtype", "data"})},
           {"additionalProperties", false}};
 }
 
-Document value_schema(const ValueLeaf &leaf) {
-  Document schema = Document::object();
+OrderedJson value_schema(const ValueLeaf &leaf) {
+  OrderedJson schema = OrderedJson::object();
   if (leaf.types.size() == 1)
     schema["type"] = leaf.types[0].get<std::string>();
   else if (!leaf.types.empty())
@@ -91,7 +91,7 @@ Document value_schema(const ValueLeaf &leaf) {
 }
 
 // The schema of one level of the tree below `schema`, made where it is missing.
-Document &descend(Document &schema, const Segment &segment, bool required) {
+OrderedJson &descend(OrderedJson &schema, const Segment &segment, bool required) {
   switch (segment.kind) {
     case Segment::Kind::any_index:
       schema["type"] = "array";
@@ -105,7 +105,7 @@ Document &descend(Document &schema, const Segment &segment, bool required) {
       schema["type"] = "object";
       if (!schema.contains("additionalProperties")) schema["additionalProperties"] = false;
       if (required) {
-        Document &names = schema["required"];
+        OrderedJson &names = schema["required"];
         if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
       }
       return schema["properties"][name];
@@ -113,10 +113,10 @@ Document &descend(Document &schema, const Segment &segment, bool required) {
   }
 }
 
-Document tree_schema(const LeafTable &table) {
-  Document root = {{"type", "object"}, {"additionalProperties", false}};
-  const auto place = [&root](const Path &path, bool required, Document leaf) {
-    Document *at = &root;
+OrderedJson tree_schema(const LeafTable &table) {
+  OrderedJson root = {{"type", "object"}, {"additionalProperties", false}};
+  const auto place = [&root](const Path &path, bool required, OrderedJson leaf) {
+    OrderedJson *at = &root;
     for (const Segment &segment : path) at = &descend(*at, segment, required);
     *at = std::move(leaf);
   };
@@ -126,15 +126,16 @@ Document tree_schema(const LeafTable &table) {
 }
 
 // Template paths as tesseract-core writes them, of the leaves that can be differentiated.
-Document differentiable_arrays(const LeafTable &table) {
-  Document arrays = Document::object();
+OrderedJson differentiable_arrays(const LeafTable &table) {
+  OrderedJson arrays = OrderedJson::object();
   for (const ArrayLeaf &leaf : table.arrays) {
     if (!leaf.differentiable) continue;
-    Document entry = {{"dtype", leaf.dtype ? Document(dtype_name(*leaf.dtype)) : Document()}};
+    OrderedJson entry = {
+        {"dtype", leaf.dtype ? OrderedJson(dtype_name(*leaf.dtype)) : OrderedJson()}};
     if (!leaf.any_rank) {
-      Document shape = Document::array();
+      OrderedJson shape = OrderedJson::array();
       for (const Dim &dim : leaf.dims)
-        shape.push_back(dim.length >= 0 ? Document(dim.length) : Document());
+        shape.push_back(dim.length >= 0 ? OrderedJson(dim.length) : OrderedJson());
       entry["shape"] = shape;
     }
     arrays[leaf.path] = entry;
@@ -142,22 +143,22 @@ Document differentiable_arrays(const LeafTable &table) {
   return arrays;
 }
 
-Document body_schemas(const tesseract_component &component) {
+OrderedJson body_schemas(const tesseract_component &component) {
   const Description &description = component.description;
-  const Document paths = {{"type", "array"}, {"items", {{"type", "string"}}}, {"minItems", 1}};
-  const Document arrays = {{"type", "object"}};
-  Document schemas;
+  const OrderedJson paths = {{"type", "array"}, {"items", {{"type", "string"}}}, {"minItems", 1}};
+  const OrderedJson arrays = {{"type", "object"}};
+  OrderedJson schemas;
   schemas["Apply_InputSchema"] = tree_schema(description.inputs);
   schemas["Apply_OutputSchema"] = tree_schema(description.outputs);
-  const auto body = [&schemas](const std::string &name, Document properties) {
-    Document required = Document::array();
+  const auto body = [&schemas](const std::string &name, OrderedJson properties) {
+    OrderedJson required = OrderedJson::array();
     for (const auto &[key, value] : properties.items()) required.push_back(key);
     schemas[name] = {{"type", "object"},
                      {"properties", std::move(properties)},
                      {"required", std::move(required)},
                      {"additionalProperties", false}};
   };
-  const Document inputs = reference("Apply_InputSchema");
+  const OrderedJson inputs = reference("Apply_InputSchema");
   body("ApplyInputSchema", {{"inputs", inputs}});
   schemas["ApplyInputSchema"]["differentiable_arrays"] = differentiable_arrays(description.inputs);
   schemas["ApplyOutputSchema"] = reference("Apply_OutputSchema");
@@ -178,7 +179,7 @@ Document body_schemas(const tesseract_component &component) {
   body("Base64ArrayData",
        {{"buffer", {{"type", "string"}}}, {"encoding", {{"const", "base64"}, {"type", "string"}}}});
   body("JsonArrayData",
-       {{"buffer", Document::object()}, {"encoding", {{"const", "json"}, {"type", "string"}}}});
+       {{"buffer", OrderedJson::object()}, {"encoding", {{"const", "json"}, {"type", "string"}}}});
   return schemas;
 }
 
@@ -202,16 +203,16 @@ std::string description_text(const tesseract_component &component) {
 
 std::string openapi_text(const tesseract_component &component) {
   const Description &description = component.description;
-  Document document;
+  OrderedJson document;
   document["openapi"] = "3.1.0";
   document["info"] = {{"title", description.name},
                       {"version", description.version.empty() ? "unknown" : description.version}};
   if (!description.text.empty()) document["info"]["description"] = description.text;
-  Document paths = Document::object();
+  OrderedJson paths = OrderedJson::object();
   for (const EndpointText &text : endpoint_texts) {
     if (component.listing || !component.offered(text.endpoint)) continue;
     const auto content = [](const std::string &schema) {
-      return Document{{"application/json", {{"schema", reference(schema)}}}};
+      return OrderedJson{{"application/json", {{"schema", reference(schema)}}}};
     };
     paths[text.path]["post"] = {
         {"summary", text.summary},

@@ -30,7 +30,8 @@ pythons() {
     make_venv "$venv" "$interpreter" "${requirements[@]}"
     (
       VIRTUAL_ENV=$venv PATH=$venv/bin:$PATH
-      compile "$folder" -Dpythons="$venv/bin/python" -Dbench=false
+      # Without precompiled headers, so that what a test forgets to include is noticed.
+      compile "$folder" -Dpythons="$venv/bin/python" -Dbench=false -Db_pch=false
     )
     counted "C++ tests, Python $version" "$folder/meson-logs/testlog.junit.xml" \
       env VIRTUAL_ENV="$venv" PATH="$venv/bin:$PATH" \

@@ -109,6 +109,8 @@ setup_venv() {
   PATH=$PATH:$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/nvidia/cu13/bin
   # Build folders lie beside each other, so that what one compiled serves the next, the wheel's too.
   export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+  # Else ccache leaves out whatever precompiled headers are used for.
+  export CCACHE_SLOPPINESS=pch_defines,time_macros
   unset PYTHONHOME PYTHONPATH TESSERACT_HOST_LOADER_PATH TESSERACT_HOST_PYTHON CONDA_PREFIX
 }
 

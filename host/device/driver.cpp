@@ -19,7 +19,7 @@ constexpr int kKnownVersion = 12000;   // of the functions declared in driver.h
 
 enum State { kUnasked, kReady, kMissing };
 
-std::mutex mutex;
+std::mutex driver_mutex;
 std::atomic<State> state{kUnasked};
 std::atomic<bool> forked{false};
 std::atomic<Result> lost{kSuccess};  // the error that no call survives
@@ -110,7 +110,7 @@ void start() {
 
 // Decides once; what a second try would find is the same.
 void decide() {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(driver_mutex);
   if (state.load(std::memory_order_relaxed) != kUnasked) return;
   try {
     start();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import os
@@ -21,6 +22,19 @@ import support
 def _reference() -> support.Reference:
     pytest.importorskip("tesseract_core.runtime", reason="tesseract-core[runtime] is not installed")
     return support.Reference()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small_heap() -> Iterator[None]:
+    """A full collection in a test looks at what its file made.
+
+    Not at all that JAX, Numba and pydantic keep, which takes most of a second; some tests collect
+    some hundred times.
+    """
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
