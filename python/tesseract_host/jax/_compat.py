@@ -39,6 +39,7 @@ ffi: Any = jax.ffi
 lax: Any = jax.lax
 is_undefined: Any = ad.is_undefined_primal
 config: Any = jax.config
+effects_barrier: Any = jax.effects_barrier
 
 
 def varying(aval: Any) -> frozenset[str]:

@@ -22,10 +22,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import jax
 from jax.extend.backend import backends
 
-from tesseract_host.jax import _adapter
+from tesseract_host.jax import _adapter, _compat
 
 _lock = threading.Lock()
 # Python components by identity, and whether all their programs in the python lane; None: there are
@@ -79,7 +78,7 @@ def _end() -> None:
 def _is_busy() -> bool:
     """Whether calls run of which none is queued any more."""
     with contextlib.suppress(Exception):  # JAX will say it
-        jax.effects_barrier()
+        _compat.effects_barrier()
     if _adapter.missing():
         return False
     library = _adapter.library()
