@@ -27,7 +27,7 @@ from jax.extend.backend import backends
 from tesseract_host.jax import _adapter, _compat
 
 _lock = threading.Lock()
-# Python components by identity, and whether all their programs in the python lane; None: there are
+# Python components by identity, and whether all their programs are run inline; None: there are
 # none yet, but exported programs may come from elsewhere, which know no lanes.
 _inline: dict[str, bool | None] = {}
 _process = 0  # where they are watched
