@@ -44,26 +44,32 @@ class Borrowed {
   std::vector<DLTensor *> tensors_;
 };
 
+template <typename Function>
+int32_t without_gil(Function function) {
+  const Unlocked unlocked;
+  return function();
+}
+
 }  // namespace
 
 PyObject *run_buffers(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
   return guarded([&]() -> PyObject * {
-    if (count != 4 && count != 5) {
-      PyErr_SetString(PyExc_TypeError, "run_buffers takes run, key, results, operands[, stream]");
+    if (count != 6) {
+      PyErr_SetString(PyExc_TypeError,
+                      "run_buffers takes run, key, results, operands, stream, locked");
       throw PythonError{};
     }
     const auto run = reinterpret_cast<Run>(PyLong_AsVoidPtr(arguments[0]));
     const uint64_t key = PyLong_AsUnsignedLongLong(arguments[1]);
-    const uint64_t stream = count == 5 ? PyLong_AsUnsignedLongLong(arguments[4]) : 0;
+    const uint64_t stream = PyLong_AsUnsignedLongLong(arguments[4]);
     if (PyErr_Occurred()) throw PythonError{};
     const Borrowed out(arguments[2]);
     const Borrowed in(arguments[3]);
     char *message = nullptr;
-    int32_t status = 0;
-    {
-      const Unlocked unlocked;
-      status = run(key, in.data(), in.size(), out.data(), out.size(), stream, &message);
-    }
+    const auto call = [&] {
+      return run(key, in.data(), in.size(), out.data(), out.size(), stream, &message);
+    };
+    const int32_t status = arguments[5] == Py_True ? call() : without_gil(call);
     if (status == 0) Py_RETURN_NONE;
     return Py_BuildValue("iN", status, PyLong_FromVoidPtr(message));
   });

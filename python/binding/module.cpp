@@ -31,7 +31,7 @@ PyMethodDef functions[] = {
      "wrong with it, or None for what is no array on a device, or, if `anywhere`, on the host."},
     {"run_buffers", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_buffers)),
      METH_FASTCALL,
-     "run_buffers(run, key, results, operands, stream=0): a call of the JAX adapter."},
+     "run_buffers(run, key, results, operands, stream, locked): a call of the JAX adapter."},
     {"set_error_factory", set_factory, METH_O,
      "The function that makes an exception of an error of the host."},
     {},

@@ -129,13 +129,16 @@ def test_the_callback_hands_on_the_stream(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: int, stream: int
 ) -> None:
     jax_support.needs_adapter()
-    carriers = []
+    carriers: list[Any] = []
+    seen: list[Any] = []
+    made = _host_carrier.host_carrier
 
-    def recorded(prepared: Any, on_device: bool) -> Any:
-        carriers.append(_host_carrier.HostCarrier(prepared, on_device))
+    def recorded(*arguments: Any) -> Any:
+        carriers.append(made(*arguments))
         return carriers[-1]
 
-    monkeypatch.setattr(_lowering, "HostCarrier", recorded)
+    monkeypatch.setattr(_lowering, "host_carrier", recorded)
+    monkeypatch.setattr(_host_carrier, "_run_buffers", lambda: lambda *given: seen.append(given))
     noop = jax_support.open_("noop", tmp_path, lane="carrier")
     program(lambda x: noop({"x": x}), X)
 
@@ -143,11 +146,10 @@ def test_the_callback_hands_on_the_stream(
         pass
 
     Context.stream = given  # type: ignore[attr-defined]
-    seen: list[Any] = []
     [carrier] = carriers
-    carrier._run = lambda *arguments: seen.append(arguments)
     carrier(Context(), ("result",), "operand")
-    assert seen == [(carrier._adapter_run, carrier._key, ("result",), ("operand",), stream)]
+    [(_, _, *handed)] = seen
+    assert handed == [("result",), ("operand",), stream, False]
 
 
 def test_programs_for_cuda_are_exported(tmp_path: Path) -> None:

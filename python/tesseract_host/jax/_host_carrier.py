@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import _thread
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tesseract_host import _host
@@ -25,31 +25,37 @@ class CallError(RuntimeError):
         super().__init__(text.encode(errors="backslashreplace").decode())
 
 
-class HostCarrier:
-    """One call site of a compiled program, prepared under a key.
+def host_carrier(prepared: _adapter.Prepared, locked: bool, on_device: bool) -> Callable[..., None]:
+    """One call site of a compiled program as a callback of `(context, results, *operands)`.
 
-    `on_device`: its buffers are on a device, and the callback's context tells the stream.
+    It fills the results; what it raises becomes the error of the program.
+
+    Args:
+        prepared: the call; `prepared.key` names it to the adapter.
+        locked: the component is a Python one, and is called with the GIL that JAX holds.
+        on_device: its buffers are on a device, and the callback's context tells the stream.
     """
+    run, adapter_run = _run_buffers(), _adapter.address("tesseract_jax_run")
+    key = prepared.key
 
-    def __init__(self, prepared: _adapter.Prepared, on_device: bool = False) -> None:
-        self._prepared = prepared
-        self._on_device = on_device
-        self._key = prepared.key
-        self._run = _host.binding().run_buffers
-        self._adapter_run = _adapter.address("tesseract_jax_run")
-
-    def __call__(self, context: Any, results: Sequence[Any], *operands: Any) -> None:
-        """Fills the results; what it raises becomes the error of the program."""
+    def call(context: Any, results: Sequence[Any], *operands: Any) -> None:
         try:
             # CUDA's null stream is the legacy default one, which the host calls 1.
-            stream = (context.stream or 1) if self._on_device else 0
-            failed = self._run(self._adapter_run, self._key, results, operands, stream)
+            stream = (context.stream or 1) if on_device else 0
+            failed = run(adapter_run, key, results, operands, stream, locked)
             if failed is not None:
                 status, message = failed
                 raise CallError(f"{_adapter.code(status)}: {_adapter.taken_text(message)}")
         except KeyboardInterrupt:
             interrupt_later()
             raise CallError("CANCELLED: KeyboardInterrupt") from None
+
+    return call
+
+
+def _run_buffers() -> Callable[..., Any]:
+    run: Callable[..., Any] = _host.binding().run_buffers
+    return run
 
 
 def interrupt_later() -> None:

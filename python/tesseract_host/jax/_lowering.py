@@ -23,7 +23,7 @@ from jax.interpreters import mlir
 from tesseract_host.jax import _adapter, _compat, _ending, _in_place
 from tesseract_host.jax._call_text import NotText, spec_text
 from tesseract_host.jax._carrier import Carrier
-from tesseract_host.jax._host_carrier import HostCarrier
+from tesseract_host.jax._host_carrier import host_carrier
 from tesseract_host.jax._outputs import Type
 from tesseract_host.jax._primitives import ENDPOINTS, Batch, missing_p, result_types
 from tesseract_host.jax._spec import LONG, Lane, Spec
@@ -61,9 +61,10 @@ def _lower(
     lane = lane_of(spec)
     if lane == "carrier" and not _compat.for_export(context):
         _ending.watch(spec.handle.client, _compat.CALLBACKS_KEEP_ON_CALLER)
-        host_carrier = HostCarrier(prepared, platform != "cpu")
+        on_device = platform != "cpu"
+        callback = host_carrier(prepared, spec.handle.kind != "native" and not on_device, on_device)
         options["input_output_aliases"] = aliases
-        return _by_callback(context, operands, host_carrier, own, options)
+        return _by_callback(context, operands, callback, own, options)
     inline = lane == "python" and platform == "cpu" and _compat.keep_on_caller(context)
     _ending.watch(spec.handle.client, inline)
     target = _adapter.CAPTURED if platform == "cuda" and _is_captured(spec) else _adapter.TARGET
