@@ -14,11 +14,7 @@ namespace {
 PyTypeObject *type = nullptr;
 
 bool python_lives() {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsInitialized() && !Py_IsFinalizing();
-#else
-  return Py_IsInitialized() && !_Py_IsFinalizing();
-#endif
+  return Py_IsInitialized() && !python::is_finalizing();
 }
 
 // A stay in Python of a thread that may hold the GIL already.

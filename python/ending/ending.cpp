@@ -95,6 +95,14 @@ bool watch_end() {
   return Owned(PyObject_CallMethod(atexit.get(), "register", "O", end.get())) != nullptr;
 }
 
+bool is_finalizing() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsFinalizing();
+#else
+  return _Py_IsFinalizing();
+#endif
+}
+
 bool is_ending_elsewhere() {
   return interpreter_ends.load(std::memory_order_relaxed) &&
          !pthread_equal(pthread_self(), ending_thread);

@@ -31,6 +31,10 @@ bool watch_end();
 // works.
 bool is_ending_elsewhere();
 
+// True once Python has left its atexit functions behind: no thread but the one that ends it runs
+// Python code any more.  [any]
+bool is_finalizing();
+
 // Stand around a stay in Python of a thread that does not hold the GIL yet.  The end waits for all
 // who have arrived and not departed, be they still waiting for the GIL.  [any]
 //

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import textwrap
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -123,3 +125,22 @@ def same(first: Any, second: Any) -> bool:
     if isinstance(first, float) and first != first:
         return bool(second != second)
     return bool(first == second)
+
+
+def in_threads(*bodies: Callable[[], Any]) -> None:
+    """Runs them at once; they must end."""
+    failures: list[BaseException] = []
+
+    def guarded(body: Callable[[], Any]) -> None:
+        try:
+            body()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(b,), daemon=True) for b in bodies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive(), "a thread waits for ever"
+    assert not failures, failures

@@ -77,25 +77,6 @@ def prepared(host: Any, json: str = "{}") -> Any:
     return host._prepare(1, {"x": X}, json, None, None)
 
 
-def in_threads(*bodies: Callable[[], Any]) -> None:
-    """Runs them at once; they must end."""
-    failures: list[BaseException] = []
-
-    def guarded(body: Callable[[], Any]) -> None:
-        try:
-            body()
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(b,), daemon=True) for b in bodies]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-        assert not thread.is_alive(), "a thread waits for ever"
-    assert not failures, failures
-
-
 @pytest.mark.parametrize("threads", ["serial", "concurrent", "owner"])
 def test_it_is_the_same_instance(opened: Any, threads: str) -> None:
     tesseract = opened(threads=threads)
@@ -132,7 +113,7 @@ def test_calls_of_both_sides_take_turns(opened: Any, threads: str) -> None:
         for _ in range(15):
             tesseract.apply({"x": X})
 
-    in_threads(in_c, in_python, in_c, in_python)
+    support.in_threads(in_c, in_python, in_c, in_python)
     assert module.calls == 60
     assert module.most == 1
 
@@ -142,7 +123,7 @@ def test_concurrent_components_don_t_wait(opened: Any) -> None:
     call, module = prepared(tesseract._client.host()), module_of(tesseract)
     meeting = threading.Barrier(2, timeout=30)
     module.meet = meeting.wait
-    in_threads(
+    support.in_threads(
         lambda: native.run(call, [X], [np.empty(3)]),
         lambda: tesseract.apply({"x": X}),
     )
@@ -196,7 +177,7 @@ def test_two_sides_that_nest_don_t_wait_for_each_other(opened: Any) -> None:
         for _ in range(10):
             tesseract.apply({"x": X})
 
-    in_threads(in_c, in_python, in_c, in_python)
+    support.in_threads(in_c, in_python, in_c, in_python)
     assert module.calls == 3 * 40
 
 
@@ -207,7 +188,7 @@ def test_an_owner_s_module_runs_on_its_thread_alone(opened: Any) -> None:
     module.meet = lambda: seen.add(threading.get_ident())
     tesseract.apply({"x": X})
     host.apply({"x": X})
-    in_threads(lambda: native.run(prepared(host), [X], [np.empty(3)]))
+    support.in_threads(lambda: native.run(prepared(host), [X], [np.empty(3)]))
     assert len(seen) == 1 and threading.get_ident() not in seen
 
 

@@ -10,10 +10,11 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import support
 from tesseract_host import _engine, _turns
 
 LIMIT = 60.0  # for threads that wait for each other
@@ -37,24 +38,6 @@ def often() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-def together(*works: Callable[[], None]) -> None:
-    failures: list[BaseException] = []
-
-    def guarded(work: Callable[[], None]) -> None:
-        try:
-            work()
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(work,), daemon=True) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(LIMIT)
-        assert not thread.is_alive(), "some thread never had its turn"
-    assert not failures, failures
-
-
 def test_one_at_a_time(turns: Any, often: None) -> None:
     inside = most = calls = 0
 
@@ -74,7 +57,7 @@ def test_one_at_a_time(turns: Any, often: None) -> None:
             with turns:
                 body()
 
-    together(*[work] * 4)
+    support.in_threads(*[work] * 4)
     assert (most, calls) == (1, 4 * 2000 * 2 * 20)
 
 
@@ -86,7 +69,7 @@ def test_a_thread_may_have_its_turn_again(turns: Any) -> None:
     call = turns.bound(nested)
     assert call(0) == 5
     taken = []
-    together(lambda: taken.append(turns.bound(list)()))
+    support.in_threads(lambda: taken.append(turns.bound(list)()))
     assert taken == [[]]
 
 
@@ -103,7 +86,7 @@ def test_arguments_results_and_exceptions_pass(turns: Any) -> None:
             call()
     with pytest.raises(KeyError), turns:
         raise KeyError
-    together(lambda: call(1))
+    support.in_threads(lambda: call(1))
 
 
 def test_who_waits_is_served_though_another_goes_on_and_on(turns: Any) -> None:
@@ -122,7 +105,7 @@ def test_who_waits_is_served_though_another_goes_on_and_on(turns: Any) -> None:
             call(0)
         served.set()
 
-    together(go_on, wait)
+    support.in_threads(go_on, wait)
     assert served.is_set()
 
 
@@ -141,7 +124,7 @@ def test_who_waits_long_is_served_in_order() -> None:
         with turns:
             time.sleep(0.5)
 
-    together(hold, *[lambda n=n: wait(n) for n in (1, 2, 3, 4)])  # type: ignore[misc]
+    support.in_threads(hold, *[lambda n=n: wait(n) for n in (1, 2, 3, 4)])  # type: ignore[misc]
     assert order == [1, 2, 3, 4]
 
 
@@ -152,7 +135,7 @@ def test_a_turn_ends_only_where_it_is_taken(turns: Any) -> None:
 
     end()
     with turns:
-        together(end)
+        support.in_threads(end)
     end()
 
 

@@ -1,55 +1,6 @@
-// An owned reference to a Python object.  The GIL is held wherever one is made or dropped.
+// References beside NumPy, which must be included in one way everywhere.
 #pragma once
 
 #include "python.h"
 
-#include <utility>
-
-#include "../../../python/ending/ending.h"
-
-namespace tesseract::python {
-
-// Thrown where a function of Python's failed and its exception is set.
-struct PythonError {};
-
-class Ref {
- public:
-  Ref() = default;
-  // Takes over a new reference, null included.
-  explicit Ref(PyObject *object) : object_(object) {}
-  Ref(Ref &&other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  Ref &operator=(Ref &&other) noexcept {
-    drop(std::exchange(object_, std::exchange(other.object_, nullptr)));
-    return *this;
-  }
-  ~Ref() { drop(object_); }
-
-  PyObject *get() const { return object_; }
-  PyObject *release() { return std::exchange(object_, nullptr); }
-  explicit operator bool() const { return object_ != nullptr; }
-
- private:
-  // What an object does when it dies may take the GIL away for ever, and so may what came before.
-  static void drop(PyObject *object) {
-    if (!object) return;
-    stop_if_asked_to_end();
-    Barrier barrier;
-    Py_DECREF(object);
-    barrier.pass();
-  }
-
-  PyObject *object_ = nullptr;
-};
-
-// Takes over what a function of Python's returned.  Throws PythonError where it is null.
-inline Ref own(PyObject *object) {
-  if (!object) throw PythonError{};
-  return Ref(object);
-}
-
-// The same for functions that return -1 when they failed.
-inline void check(int result) {
-  if (result < 0) throw PythonError{};
-}
-
-}  // namespace tesseract::python
+#include "../../../python/ending/reference.h"

@@ -98,14 +98,6 @@ void make_kept_state() {
 
 }  // namespace
 
-bool is_finalizing() {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsFinalizing();
-#else
-  return _Py_IsFinalizing();
-#endif
-}
-
 bool interpreter_lives() {
   return !lost_to_fork && !is_ending_elsewhere() && Py_IsInitialized() && !is_finalizing();
 }

@@ -1,19 +1,14 @@
 // Entering Python from any thread.
 #pragma once
 
-#include "../../../python/ending/ending.h"
 #include "float_environment.h"
-#include "python.h"
+#include "reference.h"
 
 namespace tesseract::python {
 
 // True while Python code may run: not before the start, not during or after the interpreter's end,
 // not in a forked child.  [any]
 bool interpreter_lives();
-
-// True once Python has left its atexit functions behind: no thread but the one that ends it runs
-// Python code any more.  [any]
-bool is_finalizing();
 
 // From here on the child of a fork has no interpreter: a thread that is no more may have held the
 // GIL, and any lock.  Once per process, before the first Entry.
@@ -42,24 +37,6 @@ class Entry {
   bool lives_;
   bool entered_ = false;  // what has to be left again
   bool arrived_ = false;  // what the end of Python waits for
-};
-
-// Gives up the GIL for its lifetime.
-class Pause {
- public:
-  Pause() : state_(PyEval_SaveThread()) {}
-  ~Pause() { resume(); }
-  Pause(const Pause &) = delete;
-  Pause &operator=(const Pause &) = delete;
-
- private:
-  void resume() const {
-    Barrier barrier;
-    PyEval_RestoreThread(state_);
-    barrier.pass();
-  }
-
-  PyThreadState *state_;
 };
 
 // In the child of an os.fork, whose interpreter is whole, with the GIL: goes on, and forgets the

@@ -1,9 +1,15 @@
-/* Logs at every level from a thread of its own, from create on and in destroy. */
+/* Logs at every level from a thread of its own, from create on and in destroy; the talkative one,
+ * for which ON_AND_ON is 1, until destroy joins the thread. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "../component.h"
+
+#ifndef ON_AND_ON
+#define ON_AND_ON 0
+#endif
 
 DESCRIBE({
   "name": "own_thread"
@@ -13,13 +19,16 @@ typedef struct worker {
   const tesseract_host_table *host;
   tesseract_log *log;
   pthread_t thread;
+  atomic_int stop;
 } worker;
 
 static void *work(void *data) {
   static const char *const lines[] = {"debug", "info", "warning", "error", "output"};
-  const worker *own = data;
-  for (int32_t i = 0; i < 5; i++)
-    own->host->log(own->log, TESSERACT_LOG_DEBUG + i, lines[i], TESSERACT_NTS);
+  worker *own = data;
+  do {
+    for (int32_t i = 0; i < 5; i++)
+      own->host->log(own->log, TESSERACT_LOG_DEBUG + i, lines[i], TESSERACT_NTS);
+  } while (ON_AND_ON && !atomic_load(&own->stop));
   return NULL;
 }
 
@@ -40,6 +49,7 @@ static int32_t create(const char *options, uint64_t length, void **instance,
 
 static void destroy(void *instance) {
   worker *own = instance;
+  atomic_store(&own->stop, 1);
   pthread_join(own->thread, NULL);
   own->host->log(own->log, TESSERACT_LOG_INFO, "destroyed", 9);
   free(own);
